@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from importlib.util import find_spec
 from operator import attrgetter
@@ -67,6 +69,7 @@ LANGSERVE_PACKAGES = ("langserve", "sse_starlette")
 """The packages of the extra `langserve`, which the server does without."""
 
 
+MAX_THREADS = 64
 MIN_GZIP_BYTES = 4096
 """The size in bytes from which a response is compressed; smaller ones are sent sooner as they are."""
 GZIP_LEVEL = 4
@@ -154,6 +157,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     # A killed process leaves its counts of what was in flight.
     remove_ended_processes(has_process_ended)
     service.workers.start()
+    # More than any tenant may take; the usual number is that of the cores and a few.
+    asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="files"))
     try:
         async with run_in_background(service.workers.stop_at(service.stopping)):
             with reduce_collections():

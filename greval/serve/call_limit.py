@@ -1,17 +1,11 @@
-"""Limits that tenants share fairly: of concurrent judge calls, also by runs in processes, and of large bodies."""
+"""The limit of concurrent judge calls that tenants share fairly, also with runs in processes of their own."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import TypeVar, TypeVarTuple
-
-T = TypeVar("T")
-Arguments = TypeVarTuple("Arguments")
-
-THREAD_BYTES = 64 * 1024
-"""The size in bytes from which a body is read in the thread; on a smaller one a thread costs more than the work."""
+from contextlib import AbstractAsyncContextManager
 
 
 class FairCallLimit:
@@ -96,6 +90,39 @@ class TenantSlot:
         self._gate.release()
 
 
+class GrantedSlots:
+    """The slots of another process: each is held from its grant until the process returns one.
+
+    `open_slot` returns the context manager of a slot, and `grant` tells the process that it has one more.
+    """
+
+    def __init__(self, open_slot: Callable[[], AbstractAsyncContextManager[object]], grant: Callable[[], None]) -> None:
+        self._open_slot = open_slot
+        self._grant = grant
+        self._returned = asyncio.Semaphore(0)
+        self._slots: set[asyncio.Task[None]] = set()
+
+    def receive(self, asked: int, returned: int) -> None:
+        """Take in that the process asks for slots and returns some."""
+        for _ in range(returned):
+            self._returned.release()
+        for _ in range(asked):
+            slot = asyncio.create_task(self._hold_slot())
+            self._slots.add(slot)
+            slot.add_done_callback(self._slots.discard)
+
+    async def close(self) -> None:
+        """Give all slots back, because the process has ended."""
+        for slot in self._slots:
+            slot.cancel()
+        await asyncio.gather(*self._slots, return_exceptions=True)
+
+    async def _hold_slot(self) -> None:
+        async with self._open_slot():
+            self._grant()
+            await self._returned.acquire()
+
+
 class RequestedSlot:
     """A slot that another process grants: a run asks the server for each of its calls.
 
@@ -128,6 +155,10 @@ class RequestedSlot:
         self._send(0, 1)
         self._width.release()
 
+    def get_slot(self, _: str) -> RequestedSlot:
+        """Return this slot for the calls of any tenant: the process has only one."""
+        return self
+
     def grant(self) -> None:
         """Pass a granted slot to the first call that still waits, or return it."""
         while self._waiters:
@@ -136,18 +167,3 @@ class RequestedSlot:
                 turn.set_result(None)
                 return
         self._send(0, 1)
-
-
-class BodyThread:
-    """Calls functions on what bodies hold: of small ones at once, of large ones in turn, each tenant after another."""
-
-    def __init__(self) -> None:
-        self._turns = FairCallLimit(1)
-
-    async def run(self, tenant: str, size: int, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
-        """Call a function on what a body of this size holds."""
-        if size < THREAD_BYTES:
-            return function(*arguments)
-        # If several threads read bodies, the event loop would get only a small share of the interpreter.
-        async with self._turns.get_slot(tenant):
-            return await asyncio.to_thread(function, *arguments)

@@ -44,9 +44,9 @@ def build_headers(etag: str) -> dict[str, str]:
     return {"ETag": etag, "Cache-Control": CACHE_CONTROL}
 
 
-def build_conditional_response(request: Request, content: bytes, media_type: str) -> Response:
-    """Return content with its entity tag, or 304 if the client has it."""
+def build_conditional_response(request: Request, content: bytes) -> Response:
+    """Return JSON with its entity tag, or 304 if the client has it."""
     etag = build_etag(content)
     if is_not_modified(request, etag):
         return Response(status_code=304, headers=build_headers(etag))
-    return Response(content, media_type=media_type, headers=build_headers(etag))
+    return Response(content, media_type="application/json", headers=build_headers(etag))

@@ -1,12 +1,15 @@
-"""Responses that are files to save: never shown by a browser in the server's origin, and sent at a minimum rate."""
+"""Responses that child processes made: JSON, and files to save.
+
+Files are never shown by a browser in the server's origin, and sent at a minimum rate.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from fastapi import Response
 from fastapi.responses import FileResponse
 from starlette.types import Receive, Scope, Send
 
@@ -16,10 +19,28 @@ NO_SCRIPTS = "sandbox; default-src 'none'"
 """Judged texts of a file may hold markup. If a browser shows it all the same, it has no origin and no scripts."""
 
 
+PART_BYTES = 256 * 1024
+"""The size of the parts of JSON: each is compressed at once, while no other request is served."""
+
+
+class JsonContent(Response):
+    """JSON that is sent as it was written, in parts."""
+
+    media_type = "application/json"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002 - ASGI's callables
+        """Send the content; other requests are served between its parts."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        body = memoryview(self.body)
+        for begin in range(0, max(1, len(body)), PART_BYTES):
+            end = begin + PART_BYTES
+            await send({"type": "http.response.body", "body": bytes(body[begin:end]), "more_body": end < len(body)})
+
+
 class DownloadResponse(FileResponse):
     """A file to save, with its name; a client that takes it too slowly is disconnected.
 
-    `folder` is a temporary folder that is removed after the response.
+    `close` is called after the response, also if the client has disconnected.
     """
 
     def __init__(
@@ -29,7 +50,7 @@ class DownloadResponse(FileResponse):
         media_type: str,
         patience: float,
         filename: str | None = None,
-        folder: Path | None = None,
+        close: Callable[[], None] = lambda: None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         # The size is read now, so that no other file is sent under its length.
@@ -37,16 +58,14 @@ class DownloadResponse(FileResponse):
         super().__init__(
             path, headers=safe, media_type=media_type, filename=filename or path.name, stat_result=path.stat()
         )
-        self._folder = folder
+        self._close = close
         self._seconds = patience + (self.stat_result.st_size if self.stat_result else 0) / MIN_BYTES_PER_SECOND
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the file, and remove its folder if it is temporary, also if the client has disconnected."""
+        """Send the file."""
         try:
             async with asyncio.timeout(self._seconds):
                 await super().__call__(scope, receive, send)
         finally:
-            if self._folder:
-                # Not in a thread: the request may be cancelled here. Not as a background task: those do not run if the
-                # client has disconnected.
-                shutil.rmtree(self._folder, ignore_errors=True)
+            # Not as a background task: those do not run if the client has disconnected.
+            self._close()

@@ -110,7 +110,7 @@ class GrevalApi(FastAPI):
         """Return the document, or 304 if the client has it."""
         if not self._content:
             self._content = json.dumps(self.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
-        return build_conditional_response(request, self._content, "application/json")
+        return build_conditional_response(request, self._content)
 
     def _complete_document(self, document: dict[str, Any]) -> dict[str, Any]:
         parts = document.setdefault("components", {})

@@ -134,15 +134,21 @@ def convert_faults(errors: Iterable[Mapping[str, Any]], *above: str) -> Iterable
         yield build_fault(replace_lone_surrogates(location), message, find_fault_code(error["type"]))
 
 
+def find_problem_code(error: GrevalError) -> str:
+    """Return the code of the problem that an error is for a client."""
+    if isinstance(error, ServeError):
+        return error.code
+    return next(code for kind, code in CODES_OF_ERRORS if isinstance(error, kind))
+
+
 def build_problem(error: GrevalError, request_id: str = "") -> Problem:
     """Build the problem document of an error."""
     faults: tuple[Fault, ...] = ()
+    code = find_problem_code(error)
     if isinstance(error, ServeError):
-        code, faults = error.code, error.faults
-    else:
-        code = next(code for kind, code in CODES_OF_ERRORS if isinstance(error, kind))
-        if isinstance(error, DefinitionError):
-            faults = parse_faults(error.faults)
+        faults = error.faults
+    elif isinstance(error, DefinitionError):
+        faults = parse_faults(error.faults)
     return Problem(
         type=f"{TYPE_PREFIX}{code}",
         code=code,

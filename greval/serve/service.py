@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, TypeVar, TypeVarTuple, cast
 
 from fastapi import Depends, Request
 from langchain_core.language_models import BaseChatModel
 
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import NO_JUDGE_MESSAGE, Judge, build_chosen_judge
-from greval.judging.model.judge_names import complete_judge_name
+from greval.judging.model.judge_names import complete_judge_name, parse_judge_name
 from greval.records.metric import JudgedMetric, Metric
-from greval.serve.call_limit import BodyThread, FairCallLimit
+from greval.serve.call_limit import FairCallLimit, RequestedSlot
 from greval.serve.problems import ServeError
 from greval.serve.prometheus import ServerCounters
 from greval.serve.settings import ServerSettings
 from greval.serve.state.metric_library import MetricLibrary
 from greval.serve.usage_ledger import LEDGER_FILE, UsageLedger
 from greval.serve.workers.pool import WorkerPool
+
+MAX_TENANT_THREADS = 4
+"""The most threads in which files of a tenant are read and written for its requests."""
+T = TypeVar("T")
+Arguments = TypeVarTuple("Arguments")
 
 METRICS_FOLDER = ".metrics"
 DATASETS_FOLDER = ".datasets"
@@ -49,20 +55,36 @@ class Tenant:
         return self.runs / DATASETS_FOLDER
 
 
+async def start_local_judges(judges: Iterable[object]) -> dict[str, str]:
+    """Start the embedded models among these judges, and return the environment by which child processes use them."""
+    from greval.judging.local.serve import serve, share_servers
+
+    # Whoever asks such a model fails with the reason.
+    with suppress(Exception):
+        for judge in judges:
+            if isinstance(judge, Judge) and judge.local:
+                await asyncio.to_thread(serve, parse_judge_name(judge.model)[1] or None)
+    return dict(share_servers())
+
+
 @dataclass
 class Service:
     """State shared by the routes; one object per process.
 
-    `models` are the judges by the name that clients use: settings, or chat models in tests. `stopping` is set when the
-    server begins to shut down, which ends the event streams.
+    `models` are the judges by the name that clients use: settings, or chat models in tests. `is_child` is whether this
+    is a child process, which may parse what clients sent. `stopping` is set when the server begins to shut down, which
+    ends the event streams.
     """
 
     settings: ServerSettings
     models: Mapping[str, Judge | BaseChatModel]
-    call_limit: FairCallLimit
+    call_limit: FairCallLimit | RequestedSlot
     counters: ServerCounters = field(default_factory=ServerCounters)
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    body_thread: BodyThread = field(default_factory=BodyThread)
+    threads: Mapping[str, asyncio.Semaphore] = field(
+        default_factory=lambda: defaultdict(lambda: asyncio.Semaphore(MAX_TENANT_THREADS))
+    )
+    is_child: bool = field(default=False, kw_only=True)
     library: MetricLibrary = field(init=False)
     workers: WorkerPool = field(init=False)
     ledger: UsageLedger = field(init=False)
@@ -71,11 +93,17 @@ class Service:
         """Create the library of metrics, which loads those that the operator named, and what the routes share."""
         self.workers = WorkerPool(self.settings)
         self.ledger = UsageLedger(self.settings.runs / LEDGER_FILE)
-        self.library = MetricLibrary(*self.settings.library, metrics=self.settings.metrics)
+        self.library = MetricLibrary(*self.settings.library, metrics=self.settings.metrics, parses=self.is_child)
 
     def get_call_slot(self, tenant: Tenant) -> AbstractAsyncContextManager[object]:
         """Return the context manager to enter for each call of the judge; tenants take turns."""
         return self.call_limit.get_slot(tenant.name)
+
+    @property
+    def child_settings(self) -> ServerSettings:
+        """The settings for child processes, to which chat models cannot be passed."""
+        judges = {name: judge for name, judge in self.models.items() if isinstance(judge, Judge)}
+        return self.settings.model_copy(update={"judges": judges})
 
     def find_judge(self, name: str | None = None) -> Judge | BaseChatModel:
         """Return a judge, the first by default, or raise `ServeError` (404 for an unknown name, 503 without judges)."""
@@ -134,3 +162,28 @@ async def get_tenant(request: Request) -> Tenant:
 TheService = Annotated[Service, Depends(get_service)]
 TheTenant = Annotated[Tenant, Depends(get_tenant)]
 """Dependencies of routes. They are coroutines because FastAPI runs a plain function in a thread each time."""
+
+
+def open_service(settings: ServerSettings) -> Service:
+    """Open the state that the routes share in a child process."""
+    return Service(settings, settings.judges, FairCallLimit(settings.limits.calls), is_child=True)
+
+
+@dataclass
+class TenantTasks:
+    """Child processes that answer requests of a tenant: what its content decides is done there."""
+
+    service: TheService
+    tenant: TheTenant
+
+    async def run(self, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+        """Call a function in a child process, and return its value; see `WorkerPool.run`."""
+        return await self.service.workers.run(self.tenant.name, function, *arguments)
+
+    async def run_in_thread(self, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
+        """Call a function that reads or writes small files in a thread; each tenant has its share of the threads."""
+        async with self.service.threads[self.tenant.name]:
+            return await asyncio.to_thread(function, *arguments)
+
+
+TheTasks = Annotated[TenantTasks, Depends()]

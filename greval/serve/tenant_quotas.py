@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from greval.serve.quotas import (
     find_renewal,
     select_quotas,
 )
-from greval.serve.service import PLAIN_NAME, Service, Tenant
+from greval.serve.service import MAX_TENANT_THREADS, PLAIN_NAME, Service, Tenant
 from greval.serve.usage_ledger import ReachedQuota, UsageLedger
 
 LOCK_FILE = ".quota.lock"
@@ -61,13 +62,15 @@ class UsageReport(Record):
 class TenantQuotas:
     """The quotas of one tenant, and what it used; it meters all calls of the judge that the tenant causes.
 
-    `on_usage` is called with the judge and the usage of each call, for calls without a result that is counted.
+    `on_usage` is called with the judge and the usage of each call, for calls without a result that is counted. `turns`
+    are held while a thread waits for the tenant's lock or measures what is kept.
     """
 
     tenant: Tenant
     quotas: tuple[Quota, ...]
     ledger: UsageLedger
     on_usage: Callable[[str, Usage], None] | None = None
+    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TENANT_THREADS), compare=False)
 
     @property
     def _limits_calls(self) -> bool:
@@ -186,7 +189,8 @@ class TenantQuotas:
 
 def get_tenant_quotas(service: Service, tenant: Tenant) -> TenantQuotas:
     """Return the quotas of a tenant; everything that calls a judge for it passes its calls to these."""
-    return TenantQuotas(tenant, select_quotas(service.settings.quotas, tenant.name), service.ledger)
+    quotas, turns = select_quotas(service.settings.quotas, tenant.name), service.threads[tenant.name]
+    return TenantQuotas(tenant, quotas, service.ledger, turns=turns)
 
 
 def build_reached_error(reached: ReachedQuota, now: datetime) -> ServeError:

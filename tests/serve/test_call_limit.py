@@ -4,30 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import random
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.serve.call_limit import FairCallLimit, RequestedSlot
+from greval.serve.call_limit import FairCallLimit, GrantedSlots, RequestedSlot
 
 
 def connected(gate, tenant, width):
     """Give a slot that another process would ask for, with the server's side of it."""
-    returned, held = asyncio.Semaphore(0), set()
 
-    async def hold():
-        async with gate.get_slot(tenant):
-            slot.grant()
-            await returned.acquire()
+    def grant():
+        slot.grant()
 
-    def send(asked, back):
-        for _ in range(asked):
-            held.add(task := asyncio.create_task(hold()))
-            task.add_done_callback(held.discard)
-        for _ in range(back):
-            returned.release()
-
-    slot = RequestedSlot(width, send)
+    slots = GrantedSlots(partial(gate.get_slot, tenant), grant)
+    slot = RequestedSlot(width, slots.receive)
     return slot
 
 
@@ -55,6 +47,17 @@ async def test_all_together_keep_to_the_limit():
     await asyncio.gather(*(call(slots[name], name) for name in slots for _ in range(60)))
     await emptied(gate)
     assert (most["ana"], most["ben"], most["all"]) == (2, 2, 3)
+
+
+async def test_a_process_that_ends_gives_all_slots_back():
+    """What it asked for and what it held is free again, and nobody waits for it."""
+    gate = FairCallLimit(2)
+    slots = GrantedSlots(partial(gate.get_slot, "ana"), lambda: None)
+    slots.receive(5, 0)
+    await asyncio.sleep(0)
+    assert (gate.in_flight, gate.waiting_count) == (2, 3)
+    await slots.close()
+    assert (gate.in_flight, gate.waiting_count) == (0, 0)
 
 
 async def test_a_cancelled_call_takes_no_turn():

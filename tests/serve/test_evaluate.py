@@ -14,6 +14,8 @@ from waiting import SECONDS
 from greval import Judge
 from greval.testing import ScriptedJudge
 
+LARGE = CASE | {"answer": "x" * 100_000}
+
 
 def ask(client, cases, metrics, **more):
     """Ask for judgements."""
@@ -51,6 +53,29 @@ def test_a_judge_that_cannot_be_asked_is_the_operators_fault(tmp_path, monkeypat
         assert answer.status_code in statuses
         assert answer.headers["content-type"] == "application/problem+json"
         assert ask(client, [CASE], ["token_f1"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/evaluate", {"cases": [LARGE] * 3, "metrics": ["correctness", "token_f1"]}),
+        ("/metrics/correctness/batch", {"inputs": [LARGE] * 3}),
+    ],
+)
+def test_large_requests_are_judged_in_a_child_process(serve, fault_server, path, body):
+    """It makes no more calls at once than the server allows, and its results and calls are counted as others."""
+    fault_server.latency = 0.05
+    with serve(calls=2) as server:
+        content = [{**case, "id": f"q{n}", "answer": f"{n} {case['answer']}"} for n, case in enumerate([LARGE] * 3)]
+        answer = httpx.post(server.url + path, json=body | {next(iter(body)): content}, timeout=SECONDS)
+        exposition = httpx.get(f"{server.url}/metrics-exposition", timeout=SECONDS).text
+        assert server.service.call_limit.in_flight == server.service.call_limit.waiting_count == 0
+    results = answer.json().get("results") or answer.json()["output"]
+    judged = [row for row in results if row["metric"] == "correctness"]
+    assert [(row["sample_id"], row["outcome"]["status"]) for row in judged] == [(f"q{n}", "scored") for n in range(3)]
+    assert (fault_server.calls, fault_server.most <= 2) == (3, True)
+    assert 'greval_judgements_total{judge="openai:x",status="scored"} 3.0' in exposition
+    assert 'greval_judge_calls_total{judge="openai:x"} 3.0' in exposition
 
 
 def test_repeats_are_counted(tmp_path):

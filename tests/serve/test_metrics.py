@@ -65,7 +65,8 @@ def test_a_new_metric_is_usable_at_once(metric_client, tmp_path):
     assert metric_client.get("/metrics/tone/input_schema").status_code == 200
     judged = metric_client.post("/v1/evaluate", json={"cases": [CASE], "metrics": ["tone"]})
     assert judged.json()["results"][0]["metric"] == "tone"
-    assert [name for name in list_files(tmp_path / "runs") if ".usage" not in name] == [".metrics/tone.yaml"]
+    files = [path for path in list_files(tmp_path / "runs") if ".usage" not in path and ".definitions" not in path]
+    assert files == [".metrics/tone.yaml"]
 
 
 def test_a_name_is_taken_once(metric_client):

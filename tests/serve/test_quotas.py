@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import httpx
 import pytest
+from agreed_runs import write
 from drafting_judge import draft_or_judge
 from fault_server import FaultServer
 from served_runs import YES, ended, lines, over_http, rows, serving, started, two_tenants, uploaded
@@ -162,6 +163,19 @@ def test_requests_at_once_keep_to_the_number_together(runs):
         sent = [threads.submit(client.post, "/v1/datasets?name=a", content=content, headers=JSONL) for _ in range(10)]
         assert sorted(answer.result().status_code for answer in sent) == [201] * 3 + [409] * 7
         assert used(client)["datasets"] == 3
+
+
+def test_annotations_count_for_the_disk(runs):
+    """Labels that do not fit in what is left are refused, and leave nothing."""
+    with serving(runs, quotas=quotas("disk=1MB")) as client:
+        write(runs / "judged", "right", ["Yes"] * 3)
+        label = {"sample_id": "q0", "metric": "right", "annotator": "ana", "value": "Yes"}
+        path = "/v1/runs/judged/annotations"
+        assert client.put(path, json=[label]).status_code == 200
+        long = [{**label, "annotator": f"a{n}", "reason": "x" * 100_000} for n in range(12)]
+        assert refused_with(client.put(path, json=long)) == (409, "quota_full")
+        assert client.get(path).json()["annotations"][0]["annotator"] == "ana"
+        assert not [*runs.rglob(".new-*")]
 
 
 def test_the_disk_is_limited(runs):

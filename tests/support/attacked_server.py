@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import socket
 import threading
 import time
 from collections import Counter
@@ -14,10 +15,11 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp
+import httpx
 import psutil
 from fault_server import FaultServer
 from serving import Running, server_process
-from steady_client import SeenAnswers, asking_steadily
+from steady_client import REQUESTS, SeenAnswers, asking_steadily
 from waiting import SECONDS
 
 from greval.serve.middleware.api_keys import add_key
@@ -34,7 +36,7 @@ ORPHAN_SECONDS = 40.0
 
 @dataclass
 class Attacker:
-    """What an attack has: the server's address, its own key, and the folder of its runs.
+    """What an attack has: the server's address, its own key, the folder of its runs, and the judge of the server.
 
     Connections in `held` stay open until the server has ended. `answers` counts what came back.
     """
@@ -42,6 +44,7 @@ class Attacker:
     url: str
     key: str
     runs: Path
+    judge: FaultServer
     session: aiohttp.ClientSession
     answers: Counter[str] = field(default_factory=Counter)
     held: list[asyncio.StreamWriter] = field(default_factory=list)
@@ -87,12 +90,12 @@ Attack = Callable[[Attacker], Awaitable[None]]
 class AttackFigures:
     """What an attack cost.
 
-    `attacked` is what the other key saw during and after the attack. Memory is the most that the server's own process
-    held, and the most that its child processes held together, in MB. `end` is the seconds from SIGTERM to the exit,
-    while the attack's connections are still open.
+    `attacked` is what the other key saw during and after the attack, by what it asked for. Memory is the most that the
+    server's own process held, and the most that its child processes held together, in MB. `end` is the seconds from
+    SIGTERM to the exit, while the attack's connections are still open.
     """
 
-    attacked: SeenAnswers
+    attacked: dict[str, SeenAnswers]
     answers: Counter[str]
     memory: float
     children: float
@@ -102,9 +105,9 @@ class AttackFigures:
 
     def __str__(self) -> str:
         counts = ", ".join(f"{count} x {answer}" for answer, count in sorted(self.answers.items()))
+        others = "; ".join(f"{kind} {seen}" for kind, seen in self.attacked.items())
         return (
-            f"other key p99 {self.attacked.p99:.3f} s, max {self.attacked.longest:.3f} s of "
-            f"{len(self.attacked.seconds)}, {len(self.attacked.wrong)} wrong; server {self.memory:.0f} MB, children "
+            f"other key: {others}; server {self.memory:.0f} MB, children "
             f"{self.children:.0f} MB; ended {self.end:.1f} s after SIGTERM with {self.code}, "
             f"{len(self.orphans)} orphans; attacker saw {counts}"
         )
@@ -161,24 +164,43 @@ def _read_memory(process: psutil.Process) -> float:
         return 0.0
 
 
+class SilentServer:
+    """A server that takes connections and answers nothing; use it as a context manager."""
+
+    def __enter__(self) -> str:
+        self._listening = socket.create_server(("127.0.0.1", 0), backlog=1_000)
+        return f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def __exit__(self, *_: object) -> None:
+        self._listening.close()
+
+
 @contextmanager
-def attacked_server(folder: Path) -> Iterator[tuple[Running, dict[str, str]]]:
-    """Run a server with its usual limits, a slow judge and two keys; give it and the keys by name."""
+def attacked_server(folder: Path) -> Iterator[tuple[Running, dict[str, str], FaultServer]]:
+    """Run a server with its usual limits, a slow judge, a silent Argilla and two keys; give it, the keys, the judge."""
     file = folder / "keys.json"
     keys = {name: add_key(file, name) for name in (ATTACKER, OTHER)}
     with (
         FaultServer(latency=JUDGE_SECONDS) as judge,
+        SilentServer() as argilla,
         server_process(
             *("--keys", file, "--runs", folder / "runs"),
             *("--judge", "judge=openai:x", "--base-url", judge.url),
             folder=folder,
+            environment={"ARGILLA_API_URL": argilla, "ARGILLA_API_KEY": "none"},
         ) as server,
     ):
-        yield server, keys
+        # The process that tasks are forked from has imported all before the first answer.
+        request = REQUESTS["evaluate"]
+        headers = {"Authorization": f"Bearer {keys[OTHER]}", "Content-Type": request.media_type}
+        httpx.post(server.url + request.path, content=request.body, headers=headers, timeout=SECONDS).raise_for_status()
+        yield server, keys, judge
 
 
 @contextmanager
-def launched(attack: Attack, url: str, key: str, runs: Path) -> Iterator[tuple[threading.Event, Counter[str]]]:
+def launched(
+    attack: Attack, url: str, key: str, runs: Path, judge: FaultServer
+) -> Iterator[tuple[threading.Event, Counter[str]]]:
     """Run an attack in a thread; give the event that it has done all, and the count of answers."""
     done, answers, over = threading.Event(), Counter[str](), asyncio.Event()
     errors: list[Exception] = []
@@ -187,7 +209,7 @@ def launched(attack: Attack, url: str, key: str, runs: Path) -> Iterator[tuple[t
     async def run() -> None:
         connector = aiohttp.TCPConnector(limit=0, force_close=True)
         async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=None)) as session:
-            attacker = Attacker(url, key, runs, session, answers)
+            attacker = Attacker(url, key, runs, judge, session, answers)
             try:
                 await attack(attacker)
             except Exception as error:  # noqa: BLE001 - it is raised where the attack was launched
@@ -209,22 +231,22 @@ def launched(attack: Attack, url: str, key: str, runs: Path) -> Iterator[tuple[t
         raise errors[0]
 
 
-def measure_idle(folder: Path) -> SeenAnswers:
+def measure_idle(folder: Path) -> dict[str, SeenAnswers]:
     """Measure what the other key sees of a server of its own that nobody attacks."""
     folder.mkdir()
-    with attacked_server(folder) as (server, keys), asking_steadily(server.url, keys[OTHER]) as other:
+    with attacked_server(folder) as (server, keys, _), asking_steadily(server.url, keys[OTHER]) as other:
         time.sleep(IDLE_SECONDS)
         return other.stop()
 
 
 def measure_attack(attack: Attack, folder: Path) -> AttackFigures:
     """Attack a server of its own, and measure what the other key and the machine see of it."""
-    with attacked_server(folder) as (server, keys):
+    with attacked_server(folder) as (server, keys, judge):
         runs = folder / "runs" / ATTACKER
         watch = ProcessWatch(server.process.pid)
         with (
             asking_steadily(server.url, keys[OTHER]) as other,
-            launched(attack, server.url, keys[ATTACKER], runs) as (done, answers),
+            launched(attack, server.url, keys[ATTACKER], runs, judge) as (done, answers),
         ):
             assert done.wait(SECONDS), "the attack did not end"
             time.sleep(AFTER_SECONDS)

@@ -12,6 +12,7 @@ import random
 import re
 import sys
 import threading
+import zlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Self
@@ -356,6 +357,21 @@ def trickles(seconds: float = 3600) -> Behaviour:
         return response
 
     return answer
+
+
+async def floods(request: web.Request, _: Body) -> web.StreamResponse:
+    """Answer with a body that does not end."""
+    response = web.StreamResponse(headers={"Content-Type": "application/json"})
+    await response.prepare(request)
+    while True:
+        await response.write(b" " * 65_536)
+
+
+async def unpacks(_: web.Request, __: Body) -> web.StreamResponse:
+    """Answer with a megabyte that unpacks to a gigabyte."""
+    packer = zlib.compressobj(wbits=zlib.MAX_WBITS + 16)
+    content = b"".join([*(packer.compress(b" " * 1_000_000) for _ in range(1_000)), packer.flush()])
+    return web.Response(body=content, headers={"Content-Encoding": "gzip", "Content-Type": "application/json"})
 
 
 def body(text: str, content_type: str = "application/json") -> Behaviour:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from fastapi.testclient import TestClient
@@ -16,6 +17,7 @@ from waiting import SECONDS, until
 
 from greval.judging.model.judge import Judge
 from greval.serve.app import create_app
+from greval.serve.jobs.queue import JobSpec, RunRequest
 from greval.serve.middleware.api_keys import add_key
 from greval.serve.settings import ServerSettings
 from greval.testing import ScriptedJudge
@@ -130,3 +132,12 @@ def get_json(client: Client, path: str, **query):
     answer = client.get(path, params=query)
     assert answer.status_code == 200, answer.text
     return answer.json()
+
+
+def build_spec(name="r1") -> JobSpec:
+    """Give the specification of a job."""
+    request = RunRequest(dataset="d", metrics=("correctness",))
+    created = datetime(2026, 1, 2, tzinfo=UTC)
+    return JobSpec(
+        id=name, tenant="", name=name, created=created, judge=None, metrics=("m",), definitions=("m",), asked=request
+    )

@@ -1,4 +1,4 @@
-"""A client that asks a server the same small thing again and again: how long each answer took, and which were wrong.
+"""A client that asks a server small things again and again: how long each answer took, and which were wrong.
 
 As a command it gets the URL and a key, asks until its input ends, and prints what it saw as JSON. A process of its own
 measures the server, and not what else the measuring process does.
@@ -15,22 +15,39 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-PAUSE = 0.12
-"""The seconds between two requests: a key has 600 a minute."""
 SECONDS = 60.0
 """The seconds after which an answer is given up."""
 CASE = {"question": "When does it open?", "expected_answer": "At nine.", "answer": "At nine."}
-BODY = json.dumps({"cases": [CASE], "metrics": ["token_f1"]})
+
+
+class SteadyRequest(NamedTuple):
+    """What is asked for again and again, with the seconds between two requests: a key has 600 a minute."""
+
+    method: str
+    path: str
+    body: str
+    media_type: str
+    pause: float
+
+
+REQUESTS = {
+    "health": SteadyRequest("GET", "/health", "", "application/json", 0.2),
+    "evaluate": SteadyRequest(
+        "POST", "/v1/evaluate", json.dumps({"cases": [CASE], "metrics": ["token_f1"]}), "application/json", 0.2
+    ),
+    "upload": SteadyRequest("POST", "/v1/datasets?name=row", json.dumps(CASE), "application/jsonl", 1.5),
+}
 
 
 @dataclass
 class SeenAnswers:
     """The seconds of the right answers, and what came in place of others."""
 
+    pause: float
     seconds: list[float] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
 
@@ -42,7 +59,7 @@ class SeenAnswers:
         that they would have waited; else a server that stands still for a minute would have one slow answer.
         """
         waits = sorted(
-            took - later * PAUSE for took in self.seconds for later in range(max(1, math.ceil(took / PAUSE)))
+            took - later * self.pause for took in self.seconds for later in range(max(1, math.ceil(took / self.pause)))
         )
         return waits[math.ceil(0.99 * len(waits)) - 1] if waits else math.inf
 
@@ -51,6 +68,9 @@ class SeenAnswers:
         """The longest time."""
         return max(self.seconds, default=math.inf)
 
+    def __str__(self) -> str:
+        return f"p99 {self.p99:.3f} s, max {self.longest:.3f} s of {len(self.seconds)}, {len(self.wrong)} wrong"
+
 
 @dataclass
 class SteadyClient:
@@ -58,10 +78,10 @@ class SteadyClient:
 
     _process: subprocess.Popen[str]
 
-    def stop(self) -> SeenAnswers:
-        """End it after the request in flight, and return what it saw."""
+    def stop(self) -> dict[str, SeenAnswers]:
+        """End it after the requests in flight, and return what it saw."""
         told, _ = self._process.communicate("stop\n")
-        return SeenAnswers(**json.loads(told))
+        return {kind: SeenAnswers(**seen) for kind, seen in json.loads(told).items()}
 
 
 @contextmanager
@@ -78,19 +98,19 @@ def asking_steadily(url: str, key: str) -> Iterator[SteadyClient]:
             process.kill()
 
 
-def ask_until(stop: threading.Event, url: str, key: str) -> SeenAnswers:
+def ask_until(stop: threading.Event, url: str, key: str, request: SteadyRequest, seen: SeenAnswers) -> None:
     """Ask one request after the other."""
-    seen, parts = SeenAnswers(), urlsplit(url)
+    parts = urlsplit(url)
     line = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=SECONDS)
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": request.media_type}
     while not stop.is_set():
         start = time.perf_counter()
         try:
-            line.request("POST", "/v1/evaluate", BODY, headers)
+            line.request(request.method, request.path, request.body or None, headers)
             answer = line.getresponse()
             content = answer.read()
-            fault = "" if answer.status == 200 else f"{answer.status}: {content[:200]!r}"
-            fault = fault or _find_fault(json.loads(content))
+            fault = "" if answer.status in {200, 201} else f"{answer.status}: {content[:200]!r}"
+            fault = fault or _find_fault(request.path, json.loads(content))
         except (OSError, http.client.HTTPException, ValueError) as error:
             fault = f"{type(error).__name__}: {error}"
             line.close()
@@ -98,12 +118,13 @@ def ask_until(stop: threading.Event, url: str, key: str) -> SeenAnswers:
         seen.seconds.append(took)
         if fault:
             seen.wrong.append(fault)
-        stop.wait(max(0.0, PAUSE - took))
+        stop.wait(max(0.0, request.pause - took))
     line.close()
-    return seen
 
 
-def _find_fault(answer: Any) -> str:
+def _find_fault(path: str, answer: Any) -> str:
+    if path != "/v1/evaluate":
+        return ""
     with suppress(KeyError, IndexError, TypeError):
         if answer["results"][0]["outcome"]["judgements"][0]["value"] == 1:
             return ""
@@ -114,9 +135,18 @@ def main() -> None:
     """Ask until the second line of the input."""
     key = sys.stdin.readline().strip()
     stop = threading.Event()
-    threading.Thread(target=lambda: (sys.stdin.readline(), stop.set()), daemon=True).start()
-    seen = ask_until(stop, sys.argv[1], key)
-    sys.stdout.write(json.dumps({"seconds": seen.seconds, "wrong": seen.wrong}))
+    seen = {kind: SeenAnswers(request.pause) for kind, request in REQUESTS.items()}
+    threads = [
+        threading.Thread(target=ask_until, args=(stop, sys.argv[1], key, request, seen[kind]))
+        for kind, request in REQUESTS.items()
+    ]
+    for thread in threads:
+        thread.start()
+    sys.stdin.readline()
+    stop.set()
+    for thread in threads:
+        thread.join()
+    sys.stdout.write(json.dumps({kind: asdict(answers) for kind, answers in seen.items()}))
 
 
 if __name__ == "__main__":

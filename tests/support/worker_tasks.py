@@ -7,6 +7,14 @@ import time
 from pathlib import Path
 
 from greval.errors import DefinitionError
+from greval.records.record import Record
+
+
+class Point(Record):
+    """A record."""
+
+    x: int
+
 
 BLOCK = 10_000_000
 
@@ -39,12 +47,22 @@ def compute():
         pass
 
 
+def list_variables() -> list[str]:
+    """List the names of the variables of the environment."""
+    return [*os.environ]
+
+
+def add_records(first: Point, second: Point) -> Point:
+    """Give a record."""
+    return Point(x=first.x + second.x)
+
+
 def end():
     """End the process without a word."""
     os._exit(3)
 
 
-def build_text(size):
+def build_text(size) -> str:
     """Give a text of this many letters."""
     return "x" * size
 

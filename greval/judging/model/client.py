@@ -41,6 +41,7 @@ from greval.judging.model.failures import (
     classify_error,
     find_empty_failure,
     find_finish_failure,
+    find_long_failure,
     find_prompt_cut,
     find_thoughts,
     is_permanent,
@@ -493,10 +494,14 @@ def read_reply(message: AIMessage, prompt: Sequence[BaseMessage] = ()) -> Reply:
     """Read a model's message: its text, its usage, who answered, and whether it is complete and about the prompt."""
     usage, total = read_message_usage(message)
     metadata, text = message.response_metadata, _extract_text(message)
+    long_failure = find_long_failure(text)
     return Reply(
-        text,
+        "" if long_failure else text,
         usage,
-        find_finish_failure(message) or find_prompt_cut(prompt, usage) or find_empty_failure(message, text),
+        long_failure
+        or find_finish_failure(message)
+        or find_prompt_cut(prompt, usage)
+        or find_empty_failure(message, text),
         (metadata.get("logprobs") or {}).get("content") or (),
         total_tokens=total,
         served_by=_format_served_model(metadata),

@@ -62,6 +62,7 @@ KIND_BY_CLASS_NAME: tuple[tuple[str, FailureKind], ...] = (
     ("LengthFinishReason", "length"),
     ("ContentFilter", "content_filter"),
     ("ContextOverflow", "context_window"),
+    ("ReplyTooLarge", "malformed"),
     ("Timeout", "timeout"),
     ("RateLimit", "rate_limit"),
     ("Authentication", "authentication"),
@@ -102,6 +103,8 @@ FINISH_MESSAGES: Mapping[FailureKind, str] = {
     "timeout": "the provider ended the answer at its time limit",
     "server": "the provider broke off the answer",
 }
+MAX_ANSWER_CHARS = 1_000_000
+"""The most characters of an answer that are read as a verdict; one on a hundred items has some ten thousand."""
 WORD_CHARS = 5
 """Where a token has fewer characters on average, a prompt cannot have more words than tokens."""
 _WIDE_LETTERS = re.compile("[\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]")
@@ -189,6 +192,14 @@ def find_empty_failure(message: AIMessage, text: str) -> Failure | None:
         'thoughts off (chat_template_kwargs: {"enable_thinking": false}), or raise --max-tokens',
         raw=thoughts,
     )
+
+
+def find_long_failure(text: str) -> Failure | None:
+    """Find an answer that no verdict can be; reading it as one would take seconds and many times its size."""
+    if len(text) <= MAX_ANSWER_CHARS:
+        return None
+    message = f"the answer has {len(text):,} characters, at most {MAX_ANSWER_CHARS:,} are read; look at the judge"
+    return Failure(kind="malformed", message=message)
 
 
 def find_prompt_cut(messages: Sequence[BaseMessage], usage: Usage) -> Failure | None:

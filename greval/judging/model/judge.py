@@ -47,6 +47,7 @@ from greval.judging.model.judge_names import (
 )
 from greval.judging.model.openai_direct import DirectModel, is_usual
 from greval.judging.model.rate_limit import RateLimiter, get_rate_limiter
+from greval.judging.model.reply_limit import limit_response
 from greval.judging.prompt import PromptStart
 from greval.records.judge_choice import NO_TEMPERATURE, JudgeChoice, check_base_url, check_options, hide_secrets
 from greval.records.record import Record
@@ -374,8 +375,9 @@ async def _build_openai_model(judge: Judge, name: str, *, base_url: str | None, 
 
 
 async def _observe_response(pace: RateLimiter, response: Any) -> None:  # noqa: ANN401 - a hook of httpx
-    """Pass the headers of every response to the rate limiter, which reads the provider's limits from them."""
+    """Pass the headers of every response to the rate limiter, and limit what is read of it."""
     pace.read_headers(response.headers)
+    limit_response(response)
 
 
 async def _create_client(seconds: float) -> Any:  # noqa: ANN401 - a client of openai's own kind
@@ -383,7 +385,8 @@ async def _create_client(seconds: float) -> Any:  # noqa: ANN401 - a client of o
     from openai import DefaultAioHttpClient
 
     # The default transport becomes expensive with hundreds of calls in flight.
-    client = DefaultAioHttpClient(timeout=seconds)
+    # A request holds texts of cases: it goes to the address that was named and no other.
+    client = DefaultAioHttpClient(timeout=seconds, follow_redirects=False)
     await _close_with_loop(client.aclose)
     return client
 

@@ -20,6 +20,7 @@ from pydantic import JsonValue, SecretStr
 
 from greval.judging.model.failures import THOUGHT_KEYS
 from greval.judging.model.rate_limit import get_rate_limiter
+from greval.judging.model.reply_limit import read_content
 
 if TYPE_CHECKING:
     from aiohttp import ClientSession
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from langchain_openai import ChatOpenAI
 
 OPENAI_URL = "https://api.openai.com/v1"
-FIRST_ERROR_STATUS = 400
+FIRST_ERROR_STATUS = 300
+"""A redirect is an error too: a request holds texts of cases, which go to the address that was named and no other."""
 MAX_CONNECTIONS = 1_000
 IDLE_SECONDS = 5.0
 """The seconds for which an idle connection is kept: servers close it after as many."""
@@ -137,6 +139,7 @@ class DirectModel:
             "Authorization": f"Bearer {self.openai_api_key.get_secret_value()}",
             "Content-Type": "application/json",
             "Accept": "application/json",
+            "Accept-Encoding": "gzip, deflate",
             "User-Agent": "greval",
         }
         added = self.options.get("default_headers") or {}
@@ -173,9 +176,11 @@ class DirectModel:
     async def _send(self, body: Mapping[str, Any]) -> ServerReply:
         """Send a body, and return the response, or raise the error that its status stands for."""
         content = _BODY_JSON.encode(body).encode()
-        async with self._session.post(self._url, data=content, headers=self._headers) as response:
+        async with self._session.post(
+            self._url, data=content, headers=self._headers, allow_redirects=False
+        ) as response:
             headers = {name.lower(): value for name, value in response.headers.items()}
-            reply = ServerReply(response.status, headers, await response.read())
+            reply = ServerReply(response.status, headers, await read_content(response))
         self._pace.read_headers(headers)
         if reply.status_code >= FIRST_ERROR_STATUS:
             raise _build_status_error(reply)
@@ -196,6 +201,8 @@ def _open_session(url: str, seconds: float) -> ClientSession:
         connector=TCPConnector(limit=MAX_CONNECTIONS, keepalive_timeout=IDLE_SECONDS, ssl=certificates),
         timeout=ClientTimeout(total=None, sock_connect=seconds, sock_read=seconds),
         cookie_jar=DummyCookieJar(),
+        # Unpacked within a limit, when all of it is there.
+        auto_decompress=False,
     )
 
 
@@ -204,6 +211,8 @@ def _build_status_error(reply: ServerReply) -> StatusError:
     body: Any = reply.content.decode(errors="replace").strip()
     with suppress(ValueError):
         body = json.loads(body)
+    if reply.status_code in range(300, 400):
+        body = {"message": "the server redirects requests, which are not sent on; name its final address (--base-url)"}
     error = body.get("error", body) if isinstance(body, dict) else body
     text = error.get("message") if isinstance(error, dict) else None
     message = f"Error code: {reply.status_code}" + (f" - {text}" if text and isinstance(text, str) else "")

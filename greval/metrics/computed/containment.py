@@ -3,17 +3,18 @@
 Numbers, dates, units, words with a digit and words of fewer than five letters must match exactly and in
 order; the words between them may differ slightly. Words are compared in windows that begin and end at
 word boundaries. A code with digits, such as a product name or a serial number, matches with or without its hyphens and
-spaces.
+spaces. The work grows with the product of both lengths, so a bounded part of it is done for a case.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import NamedTuple
 
-from greval.metrics.computed.tokenisation import Word, drop_articles, normalise_text, split_words
+from greval.metrics.computed.tokenisation import PartialDate, Word, drop_articles, normalise_text, split_words
 
 DIGIT = re.compile(r"\d")
 SEPARATOR = re.compile("[ -]{0,2}")
@@ -27,6 +28,10 @@ CodeSpan = tuple[int, int, str]
 MIN_FUZZY_LENGTH = 5
 MAX_SLACK = 5
 MIN_ENTRIES = 2
+MAX_COMPARED = 20_000_000
+"""The most words that are compared for a case, which take some seconds: 1,000 times the usual ones."""
+LONG_WINDOW = 400
+"""The words from which the comparison of two windows takes longer than what precedes it: it grows with their square."""
 LIST_CONJUNCTIONS = frozenset({"and"})
 AMBIGUOUS_ABBREVIATIONS = frozenset(
     {
@@ -36,6 +41,24 @@ AMBIGUOUS_ABBREVIATIONS = frozenset(
     }
 )
 """Words that must not match an abbreviation in capitals: US and us, WHO and who."""
+
+
+class TooLongToCompareError(Exception):
+    """An answer and what is expected are too long to be compared."""
+
+
+class ComparisonBudget:
+    """How many words may still be compared for a case."""
+
+    def __init__(self) -> None:
+        self._left = MAX_COMPARED
+
+    def spend(self, words: int) -> None:
+        """Count words that are about to be compared, or raise `TooLongToCompareError`."""
+        self._left -= words
+        if self._left < 0:
+            message = f"the answer and the expected answer are too long: more than {MAX_COMPARED:,} words to compare"
+            raise TooLongToCompareError(message)
 
 
 def join_codes(
@@ -117,11 +140,14 @@ class ContainmentMatch(NamedTuple):
     lacks: tuple[str, ...] = ()
 
 
-def find_match(answer: str, gold: str, threshold: float) -> ContainmentMatch | None:
+def find_match(
+    answer: str, gold: str, threshold: float, budget: ComparisonBudget | None = None
+) -> ContainmentMatch | None:
     """Find the best match of a text in an answer; None if the text has no words.
 
     The whole text is found if its similarity, 0 to 1, reaches the threshold. If a list is not found as a whole, each
-    entry is searched, and the match is that of the entry with the lowest similarity.
+    entry is searched, and the match is that of the entry with the lowest similarity. `budget` is that of all texts
+    which are sought for a case; raise `TooLongToCompareError` if it is used up.
 
     Example:
         >>> find_match("It belongs to the harbor team.", "Harbour team", 0.8).text
@@ -131,11 +157,14 @@ def find_match(answer: str, gold: str, threshold: float) -> ContainmentMatch | N
     sought, answer_words = split_words(gold), split_words(answer)
     if not sought:
         return None
-    whole_match = _find_best_spelling(answer_words, sought, texts, threshold)
+    budget = budget or ComparisonBudget()
+    whole_match = _find_best_spelling(answer_words, sought, texts, threshold, budget)
     entries = [] if whole_match.alike >= threshold else [*_split_list(texts[1], sought)]
     if len(entries) < MIN_ENTRIES:
         return whole_match
-    entry_matches = (_find_best_spelling(answer_words, entry, texts, threshold) for entry in entries)
+    # Each entry reads all words of the answer.
+    budget.spend(len(entries) * len(answer_words))
+    entry_matches = (_find_best_spelling(answer_words, entry, texts, threshold, budget) for entry in entries)
     return min(entry_matches, key=lambda match: match.alike)
 
 
@@ -172,36 +201,40 @@ def _is_match(expected: Word, word: Word) -> bool:
 
 
 def _find_best_spelling(
-    answer_words: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str], threshold: float
+    answer_words: Sequence[Word],
+    sought: Sequence[Word],
+    texts: tuple[str, str],
+    threshold: float,
+    budget: ComparisonBudget,
 ) -> ContainmentMatch:
     """Find the best window; below the threshold, try again with differently divided codes joined."""
-    best = _find_best_window(drop_articles(answer_words), drop_articles(sought), texts)
+    best = _find_best_window(drop_articles(answer_words), drop_articles(sought), texts, budget)
     codes = None if best.alike >= threshold else join_codes(answer_words, sought, texts)
     if codes is None:
         return best
     answer, gold = codes
-    return max(
-        best, _find_best_window(drop_articles(answer), drop_articles(gold), texts), key=lambda match: match.alike
-    )
+    joined = _find_best_window(drop_articles(answer), drop_articles(gold), texts, budget)
+    return max(best, joined, key=lambda match: match.alike)
 
 
-def _find_best_window(answer_words: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str]) -> ContainmentMatch:
+def _find_best_window(
+    answer_words: Sequence[Word], sought: Sequence[Word], texts: tuple[str, str], budget: ComparisonBudget
+) -> ContainmentMatch:
     """Find the most similar window; `texts` are the normalised answer and expected text."""
     # Imported on first use: most commands compare no texts.
     from rapidfuzz import fuzz
 
     exact_words = [word for word in sought if _is_exact(word)]
     text, excerpt = _join_words(sought), texts[1][sought[0].start : max(word.end for word in sought)]
-    lacks = tuple(
-        word.text for word in exact_words if not any(_is_match(word, candidate) for candidate in answer_words)
-    )
+    lacks = tuple(_find_missing(exact_words, answer_words, budget))
     best = ContainmentMatch(0.0, excerpt, lacks=lacks)
     # No window can hold all exact words, so the slow comparison need not begin.
     if lacks:
         return best
-    for window in _iterate_windows(answer_words, sought, exact_words):
+    forms = _find_date_forms(exact_words, answer_words, budget)
+    for window in _iterate_windows(answer_words, sought, exact_words, budget):
         # The cut-off lets rapidfuzz give up early on windows that cannot beat the best one.
-        similarity = fuzz.ratio(text, _join_words(window, exact_words), score_cutoff=best.alike * 100) / 100
+        similarity = fuzz.ratio(text, _join_words(window, forms), score_cutoff=best.alike * 100) / 100
         if similarity > best.alike:
             best = ContainmentMatch(similarity, excerpt, texts[0][window[0].start : max(word.end for word in window)])
             if similarity == 1.0:
@@ -209,19 +242,49 @@ def _find_best_window(answer_words: Sequence[Word], sought: Sequence[Word], text
     return best
 
 
+def _find_missing(exact_words: Sequence[Word], answer_words: Sequence[Word], budget: ComparisonBudget) -> Iterator[str]:
+    """Yield the texts of the exact words that match no word of the answer."""
+    budget.spend(len(answer_words))
+    candidates: dict[str, dict[tuple[str, bool], Word]] = {}
+    for word in answer_words:
+        candidates.setdefault(word.key, {}).setdefault((word.kind, word.text.isupper()), word)
+    dated = [*{word.date: word for word in answer_words if word.date}.values()]
+    for expected in exact_words:
+        # Of another key are only dates that the expected date or year covers.
+        others = dated if expected.date or expected.kind == "number" else []
+        budget.spend(1 + len(others))
+        if not any(_is_match(expected, word) for word in (*candidates.get(expected.key, {}).values(), *others)):
+            yield expected.text
+
+
+def _find_date_forms(
+    exact_words: Sequence[Word], answer_words: Sequence[Word], budget: ComparisonBudget
+) -> dict[PartialDate, str]:
+    """Return the expected form of each date of the answer that matches an expected one."""
+    forms: dict[PartialDate, str] = {}
+    dates = {word.date: word for word in answer_words if word.date}
+    for date, word in dates.items():
+        budget.spend(len(exact_words))
+        if expected := next((expected for expected in exact_words if _is_match(expected, word)), None):
+            forms[date] = expected.key
+    return forms
+
+
 def _iterate_windows(
-    answer_words: Sequence[Word], sought: Sequence[Word], exact_words: Sequence[Word]
+    answer_words: Sequence[Word], sought: Sequence[Word], exact_words: Sequence[Word], budget: ComparisonBudget
 ) -> Iterator[Sequence[Word]]:
     """Yield the windows of about the expected length that hold the exact words in order."""
     # Wordings differ in length: by about a quarter, and by five words at most.
     slack = min(MAX_SLACK, 1 + len(sought) // 4)
     for start in range(len(answer_words)):
+        budget.spend(len(sought) if exact_words else 1)
         least = _find_window_end(answer_words, start, exact_words, len(sought) + slack)
         if least is None:
             continue
         for end in range(max(least, start + max(1, len(sought) - slack)), start + len(sought) + slack + 1):
             if end > len(answer_words):
                 break
+            budget.spend((end - start) * (1 + (end - start) // LONG_WINDOW))
             yield answer_words[start:end]
 
 
@@ -234,11 +297,11 @@ def _find_window_end(answer_words: Sequence[Word], start: int, exact_words: Sequ
     return end if matched == len(exact_words) else None
 
 
-def _join_words(window: Sequence[Word], expected_words: Sequence[Word] = ()) -> str:
+def _join_words(window: Sequence[Word], forms: Mapping[PartialDate, str] = MappingProxyType({})) -> str:
     """Join the normalised words; a date that matches an expected one takes its form, letters have no spaces."""
     text = ""
     for word in window:
-        key = next((expected.key for expected in expected_words if word.date and _is_match(expected, word)), word.key)
+        key = forms.get(word.date, word.key) if word.date else word.key
         # Scripts without spaces were split into letters; joined again, they are compared as a text.
         text += key if word.kind == "letter" and text[-1:] != " " else f" {key}"
     return text.strip()

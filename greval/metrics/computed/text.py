@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from greval._util.wording import format_names, shorten_text
-from greval.metrics.computed.containment import find_match
+from greval.metrics.computed.containment import ComparisonBudget, TooLongToCompareError, find_match
 from greval.metrics.computed.families import (
     JudgementsOrSkipped,
     MetricFamily,
@@ -24,8 +24,11 @@ from greval.records.metric import ComputedMetric
 from greval.records.result import Skipped
 from greval.records.scale import MeasureScale, Value, ValueScale
 
-Compare = Callable[[str, str, MetricSetting], tuple[Value, float, str]]
-"""Compares an answer with an expected one and returns the value, a similarity to rank by, and the reason."""
+Compare = Callable[[str, str, MetricSetting, ComparisonBudget], tuple[Value, float, str]]
+"""Compares an answer with an expected one and returns the value, a similarity to rank by, and the reason.
+
+The budget is that of the case; what takes linear time spends nothing.
+"""
 
 
 def list_expected_answers(case: Case) -> tuple[str, ...] | Skipped:
@@ -49,7 +52,7 @@ def _normalise_words(text: str) -> list[str]:
     return [word.key for word in drop_articles(split_words(text))] or normalise_text(text).split()
 
 
-def _compare_exactly(answer: str, right: str, _: MetricSetting) -> tuple[Value, float, str]:
+def _compare_exactly(answer: str, right: str, *_: object) -> tuple[Value, float, str]:
     same = _normalise_words(answer) == _normalise_words(right)
     if same:
         return 1, 1.0, f'the answer is "{shorten_text(right)}"'
@@ -67,10 +70,10 @@ def token_f1(answer: str, right: str) -> float:
         >>> token_f1("the harbour office", "Harbour team")
         0.5
     """
-    return float(_compare_tokens(answer, right, MetricSetting())[0])
+    return float(_compare_tokens(answer, right)[0])
 
 
-def _compare_tokens(answer: str, right: str, _: MetricSetting) -> tuple[Value, float, str]:
+def _compare_tokens(answer: str, right: str, *_: object) -> tuple[Value, float, str]:
     answer_words, expected_words = Counter(_normalise_words(answer)), Counter(_normalise_words(right))
     shared, total = (answer_words & expected_words).total(), answer_words.total() + expected_words.total()
     value = 2 * shared / total if shared else 0.0
@@ -80,8 +83,10 @@ def _compare_tokens(answer: str, right: str, _: MetricSetting) -> tuple[Value, f
     return value, value, f"{reason}; missed: {format_names(missed.elements())}" if missed else reason
 
 
-def _compare_containment(answer: str, right: str, setting: MetricSetting) -> tuple[Value, float, str]:
-    match = find_match(answer, right, float(setting.threshold))
+def _compare_containment(
+    answer: str, right: str, setting: MetricSetting, budget: ComparisonBudget
+) -> tuple[Value, float, str]:
+    match = find_match(answer, right, float(setting.threshold), budget)
     # The expected text has no words, such as "?!", and is searched as it is.
     if match is None:
         contained = normalise_text(right).casefold() in normalise_text(answer).casefold()
@@ -114,9 +119,15 @@ def _build_family(
                 return Skipped(reason="answer is not recorded")
             if not answer.strip():
                 return build_judgement(0, "the answer is empty")
-            value, _, reason = max(
-                (compare(answer, right, setting) for right in rights), key=lambda comparison: comparison[:2]
-            )
+            comparisons: list[tuple[Value, float, str]] = []
+            budget = ComparisonBudget()
+            try:
+                comparisons.extend(compare(answer, right, setting, budget) for right in rights)
+            except TooLongToCompareError as error:
+                # What was not compared is not known to be missing.
+                if not any(value for value, *_ in comparisons):
+                    return Skipped(reason=str(error))
+            value, _, reason = max(comparisons, key=lambda comparison: comparison[:2])
             return build_judgement(value, reason)
 
         return ComputedMetric(

@@ -137,14 +137,16 @@ def find_dates(text: str) -> Iterator[tuple[int, int, PartialDate | None]]:
         ['2024-09-02', 'None', '--05-05']
     """
     dates: list[tuple[int, int, PartialDate | None]] = []
+    # The characters that are part of a date already: a list of dates would be searched for each further one.
+    taken = bytearray(len(text))
     for pattern, reading in _compile_patterns():
         for match in pattern.finditer(text):
             date = reading(*match.groups())
             start, end = match.span()
-            free = all(end <= earlier_start or earlier_end <= start for earlier_start, earlier_end, _ in dates)
             # An ambiguous 3/4/2024 is kept without a date, so that its parts are not read as numbers.
-            if free and (date or reading is _parse_numeric_date):
+            if (date or reading is _parse_numeric_date) and taken.find(1, start, end) < 0:
                 dates.append((start, end, date))
+                taken[start:end] = b"\1" * (end - start)
     yield from sorted(dates, key=lambda span: span[:2])
 
 

@@ -25,13 +25,12 @@ from greval.serve.ids import Id, build_not_found_error, resolve_folder
 from greval.serve.jobs.queue import (
     ACTIVE,
     SPEC_FILE,
-    AlignRequest,
-    JobSpec,
+    JobHead,
     JobState,
     JobStatus,
     RunInfo,
     is_run_folder,
-    read_job_spec,
+    read_job_head,
     read_job_state,
 )
 from greval.serve.problems import ServeError
@@ -73,9 +72,9 @@ JudgedFolder = Annotated[Path, Depends(get_judged_folder)]
 
 def read_run_info(tenant: Tenant, folder: Path) -> RunInfo:
     """Return a run as clients see it, or raise `ServeError` (404) if it is gone."""
-    spec = read_job_spec(folder)
-    if spec is not None:
-        return _build_server_info(tenant, spec, read_job_state(folder) or JobState(status="queued"))
+    head = read_job_head(folder)
+    if head is not None:
+        return _build_server_info(tenant, head, read_job_state(folder) or JobState(status="queued"))
     try:
         return _read_command_line_info(folder)
     except FileNotFoundError as error:
@@ -99,29 +98,23 @@ def _read_creation_time(folder: Path) -> int:
     return 0
 
 
-def _build_server_info(tenant: Tenant, spec: JobSpec, state: JobState) -> RunInfo:
+def _build_server_info(tenant: Tenant, head: JobHead, state: JobState) -> RunInfo:
     ended = state.status not in ACTIVE
     return RunInfo(
-        id=spec.id,
-        name=spec.name,
-        kind=spec.asked.kind,
+        **head.model_dump(exclude={"tenant", "run"}),
         status=state.status,
         why=state.why,
-        judge=spec.judge,
-        metrics=spec.metrics,
         methods=state.methods if ended else None,
-        dataset=spec.dataset,
-        created=spec.created,
         progress=state.progress,
-        resumable=ended and _has_source(tenant, spec),
+        resumable=ended and _has_source(tenant, head),
     )
 
 
-def _has_source(tenant: Tenant, spec: JobSpec) -> bool:
+def _has_source(tenant: Tenant, head: JobHead) -> bool:
     """Return whether what a job reads exists."""
-    if isinstance(spec.asked, AlignRequest):
-        return is_run_folder(tenant.runs / spec.asked.run)
-    return spec.dataset is None or (tenant.datasets / spec.dataset / INFO_FILE).is_file()
+    if head.run is not None:
+        return is_run_folder(tenant.runs / head.run)
+    return head.dataset is None or (tenant.datasets / head.dataset / INFO_FILE).is_file()
 
 
 def _read_command_line_info(folder: Path) -> RunInfo:

@@ -7,12 +7,12 @@ import logging
 import os
 import sys
 from asyncio.subprocess import PIPE, Process
+from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Self, cast
 
-from greval.judging.local.serve import serve, share_servers
-from greval.judging.model.judge import Judge
-from greval.judging.model.judge_names import parse_judge_name
+from greval.serve.call_limit import GrantedSlots
 from greval.serve.jobs.messages import (
     MAX_LINE_BYTES,
     SHUTDOWN_SECONDS,
@@ -22,9 +22,8 @@ from greval.serve.jobs.messages import (
     encode_message,
 )
 from greval.serve.jobs.queue import JobLock, JobSpec, QueueEntry
-from greval.serve.jobs.requests import list_judges
 from greval.serve.prometheus import FOLDER_VARIABLE
-from greval.serve.service import Service, Tenant
+from greval.serve.service import Service, Tenant, start_local_judges
 
 CHILD_COMMAND = (sys.executable, "-P", "-m", "greval.serve.jobs.child")
 """The command of a run's process. Python must not import from the working folder what it finds there (`-P`)."""
@@ -45,9 +44,9 @@ class RunningJob:
         self._stdin = cast("asyncio.StreamWriter", process.stdin)
         self._stdout = cast("asyncio.StreamReader", process.stdout)
         self._service = service
-        self._tenant = tenant
-        self._returned = asyncio.Semaphore(0)
-        self._slots: set[asyncio.Task[None]] = set()
+        self._slots = GrantedSlots(
+            partial(service.get_call_slot, tenant), partial(self._send, ServerMessage(granted=1))
+        )
 
     @classmethod
     async def start(cls, entry: QueueEntry, spec: JobSpec, lock: JobLock, service: Service) -> Self:
@@ -55,10 +54,8 @@ class RunningJob:
 
         It uses the embedded models of this process, and loads none.
         """
-        judges = {name: judge for name, judge in service.models.items() if isinstance(judge, Judge)}
-        settings = service.settings.model_copy(update={"judges": judges})
         with lock:
-            await _start_local_judges(service, spec)
+            shared = await start_local_judges(service.models.values() if spec.judge is not None else ())
             process = await asyncio.create_subprocess_exec(
                 *CHILD_COMMAND,
                 stdin=PIPE,
@@ -68,10 +65,13 @@ class RunningJob:
                 pass_fds=(lock.descriptor,),
                 # Ctrl-C in the server's terminal must not reach it.
                 start_new_session=True,
-                env=_build_environment(),
+                env=_build_environment(shared),
             )
             job = cls(entry, process, service, Tenant(spec.tenant, entry.folder.parent))
-            job._send(JobOrder(settings=settings, folder=entry.folder, entry=entry.path, lock=lock.descriptor))
+            order = JobOrder(
+                settings=service.child_settings, folder=entry.folder, entry=entry.path, lock=lock.descriptor
+            )
+            job._send(order)
         return job
 
     async def serve_to_end(self) -> int:
@@ -80,14 +80,12 @@ class RunningJob:
             async for line in self._stdout:
                 self._receive(JobMessage.model_validate_json(line))
         finally:
-            for slot in self._slots:
-                slot.cancel()
-            await asyncio.gather(*self._slots, return_exceptions=True)
+            await self._slots.close()
         return await self._process.wait()
 
     def stop(self) -> None:
         """Stop making calls; calls in flight are finished and stored."""
-        if not self.stopping:
+        if not self.stopping and self._process.returncode is None:
             self.stopping = True
             self._send(ServerMessage(stop=True))
             asyncio.get_running_loop().call_later(STOP_SECONDS, self._kill)
@@ -99,23 +97,8 @@ class RunningJob:
         asyncio.get_running_loop().call_later(KILL_SECONDS, self._kill)
 
     def _receive(self, message: JobMessage) -> None:
-        for _ in range(message.returned):
-            self._returned.release()
-        for _ in range(message.asked):
-            slot = asyncio.create_task(self._hold_slot())
-            self._slots.add(slot)
-            slot.add_done_callback(self._slots.discard)
+        self._slots.receive(message.asked, message.returned)
         self._service.counters.add_counts(message.counts)
-
-    async def _hold_slot(self) -> None:
-        """Hold a call slot from its grant until the process returns one."""
-        try:
-            async with self._service.get_call_slot(self._tenant):
-                self._send(ServerMessage(granted=1))
-                await self._returned.acquire()
-        except Exception:
-            log.exception("run %s: is stopped, as no call can be granted", self.folder.name)
-            self.stop()
 
     def _send(self, message: JobOrder | ServerMessage) -> None:
         if not self._stdin.is_closing():
@@ -127,17 +110,7 @@ class RunningJob:
             self._process.kill()
 
 
-async def _start_local_judges(service: Service, spec: JobSpec) -> None:
-    """Start the embedded models that judge a run, unless they are started; requests use the same ones."""
-    # The run's own process fails with the reason.
-    with suppress(Exception):
-        metrics = [service.library.restore(definition) for definition in spec.definitions]
-        for judge in list_judges(service, metrics, spec.judge, spec.asked):
-            if isinstance(judge, Judge) and judge.local:
-                await asyncio.to_thread(serve, parse_judge_name(judge.model)[1] or None)
-
-
-def _build_environment() -> dict[str, str]:
+def _build_environment(shared: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a run's process: the server's, with its import path and its embedded models.
 
     The files of counters are the server's own.
@@ -146,5 +119,5 @@ def _build_environment() -> dict[str, str]:
         **{name: value for name, value in os.environ.items() if name != FOLDER_VARIABLE},
         # Under `-P` the process finds only what is on this path.
         "PYTHONPATH": os.pathsep.join(sys.path),
-        **share_servers(),
+        **shared,
     }

@@ -34,6 +34,7 @@ from greval.serve.jobs.queue import (
     remove_leftovers,
     write_job_state,
 )
+from greval.serve.problems import ServeError
 from greval.serve.service import Service
 
 MAX_DEATHS = 5
@@ -45,9 +46,12 @@ MAX_JOBS = 4
 """The most runs of a server process at once; their calls share one limit regardless of their number."""
 MAX_TENANT_JOBS = 2
 """The most of them that belong to one tenant."""
-UNWRITTEN = "the server could not write to its disk; it can be resumed when there is room"
 TURN_SECONDS = 30.0
 """The seconds after which a tenant's only run gives way to a tenant that has none."""
+UNWRITTEN = "its folder could not be written, as on a full disk; make room, and resume it"
+RELEASE_ATTEMPTS = 100
+RELEASE_SECONDS = 0.02
+"""The seconds between attempts to lock a run whose process is about to end."""
 log = logging.getLogger(__name__)
 
 
@@ -60,7 +64,6 @@ class JobManager:
         self._service = service
         self._jobs: dict[Path, RunningJob] = {}
         self._ends: set[asyncio.Task[None]] = set()
-        self._unwritten: set[Path] = set()
         self._turns: dict[Path, float] = {}
         self._deaths: Counter[Path] = Counter()
         self._woken = asyncio.Event()
@@ -86,6 +89,20 @@ class JobManager:
     def wake(self) -> None:
         """Check the queue now, because it changed."""
         self._woken.set()
+
+    async def lock_ended_run(self, folder: Path, why: str) -> JobLock:
+        """Lock a run that has ended, or raise `ServeError` (409) at once; `why` says what its work prevents.
+
+        Only the process of a run that has just ended here is waited for, and no thread waits meanwhile.
+        """
+        for _ in range(RELEASE_ATTEMPTS):
+            if lock := JobLock.try_acquire(folder):
+                return lock
+            state = await asyncio.to_thread(read_job_state, folder)
+            if folder not in self._jobs or state is None or state.status in ACTIVE:
+                break
+            await asyncio.sleep(RELEASE_SECONDS)
+        raise ServeError("run_active", f"run {folder.name!r}: {why}")
 
     def cancel(self, folder: Path) -> None:
         """Cancel a run, whichever process works on it."""
@@ -115,8 +132,7 @@ class JobManager:
                     job.stop()
                 else:
                     await self._start_job(entry)
-        candidates = [folder for folder in entries if folder not in self._jobs and folder not in self._unwritten]
-        await self._end_unwritten_jobs(entries)
+        candidates = [folder for folder in entries if folder not in self._jobs]
         elsewhere = await asyncio.to_thread(lambda: {folder for folder in candidates if is_locked(folder / LOCK_FILE)})
         waiting = [folder for folder in candidates if folder not in elsewhere]
         while folder := choose_next_run(waiting, self._jobs, elsewhere, self._turns):
@@ -161,9 +177,8 @@ class JobManager:
         judged_before = await asyncio.to_thread(_count_judged, entry.folder)
         try:
             code = await job.serve_to_end()
-            # Starting again and again would pay for the same calls.
             if code == EXIT_UNWRITTEN:
-                self._unwritten.add(entry.folder)
+                await end_unwritten_run(entry, self._service.stopping)
             elif code and not job.stopping:
                 await self._note_death(entry, judged_before, code)
         except Exception:
@@ -171,14 +186,6 @@ class JobManager:
         finally:
             del self._jobs[entry.folder]
             self.wake()
-
-    async def _end_unwritten_jobs(self, entries: Mapping[Path, QueueEntry]) -> None:
-        """Write how jobs ended that could not write it themselves, as soon as there is room."""
-        for folder in [*self._unwritten]:
-            with suppress(OSError):
-                if entry := entries.get(folder):
-                    await asyncio.to_thread(_end_job, entry, "stopped", UNWRITTEN)
-                self._unwritten.discard(folder)
 
     async def _note_death(self, entry: QueueEntry, judged_before: int, code: int) -> None:
         """Note that the process of a run died; after several deaths without progress the run has failed."""
@@ -191,6 +198,20 @@ class JobManager:
             why = f"its process died {MAX_DEATHS} times without a further result, the last time with {end}"
             await asyncio.to_thread(_end_job, entry, "failed", why)
             del self._deaths[entry.folder]
+
+
+async def end_unwritten_run(entry: QueueEntry, stopping: asyncio.Event) -> None:
+    """Write that a run has stopped whose process could not write its end, as soon as that is possible.
+
+    It keeps its place meanwhile: started again and again, it would pay for the same calls.
+    """
+    while not stopping.is_set():
+        try:
+            await asyncio.to_thread(_end_job, entry, "stopped", UNWRITTEN)
+        except OSError:
+            await asyncio.sleep(POLL_SECONDS)
+        else:
+            return
 
 
 def _has_waited(entry: QueueEntry) -> bool:

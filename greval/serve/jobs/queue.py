@@ -139,6 +139,23 @@ class ResumeRequest(StrictRequest):
     max_cost: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
 
 
+class JobHead(Record):
+    """What clients see of a job; it is read often, and so kept apart from the rest, which may be large.
+
+    `dataset` is the id of the data set that the job reads, and `run` that of the annotated run, if it reads one.
+    """
+
+    id: str
+    tenant: str
+    name: str
+    kind: JobKind
+    created: datetime
+    judge: str | None
+    metrics: tuple[str, ...]
+    dataset: str | None
+    run: str | None
+
+
 class JobSpec(Record):
     """What a job needs to be resumed after any interruption; stored in its folder before it starts.
 
@@ -155,9 +172,11 @@ class JobSpec(Record):
     asked: JobRequest
 
     @property
-    def dataset(self) -> str | None:
-        """The id of the data set that the job reads, or None."""
-        return None if isinstance(self.asked, AlignRequest) else self.asked.dataset
+    def head(self) -> JobHead:
+        """What clients see of the job."""
+        fields = self.model_dump(include=JobHead.model_fields.keys() & type(self).model_fields.keys())
+        sources = {name: getattr(self.asked, name, None) for name in ("dataset", "run")}
+        return JobHead(**fields, **sources, kind=self.asked.kind)
 
 
 class JobState(Record):
@@ -195,6 +214,7 @@ class RunInfo(Record):
 RESULT_FILES: Mapping[JobKind, str] = {"probe": "probe.json", "alignment": "alignment.json"}
 """The files of results in the folders of jobs."""
 SPEC_FILE = "request.json"
+HEAD_FILE = "head.json"
 STATE_FILE = "state.json"
 CANCEL_FILE = "cancel"
 LOCK_FILE = ".claim"
@@ -210,6 +230,11 @@ T = TypeVar("T", bound=Record)
 def read_job_spec(folder: Path) -> JobSpec | None:
     """Read what was requested; return None if the server did not start the run."""
     return _read_record(folder / SPEC_FILE, JobSpec)
+
+
+def read_job_head(folder: Path) -> JobHead | None:
+    """Read what clients see of a job; return None if the server did not start the run."""
+    return _read_record(folder / HEAD_FILE, JobHead)
 
 
 def read_job_state(folder: Path) -> JobState | None:
@@ -233,6 +258,7 @@ def write_job_state(folder: Path, state: JobState) -> None:
 def write_job_spec(folder: Path, spec: JobSpec) -> None:
     """Write what was requested, replacing an earlier request."""
     write_atomically(folder / SPEC_FILE, spec.model_dump_json())
+    write_atomically(folder / HEAD_FILE, spec.head.model_dump_json())
 
 
 def is_run_folder(folder: Path) -> bool:
@@ -267,7 +293,7 @@ def remove_leftovers(runs: Path) -> None:
 
     Only those older than a day are removed, because a running process may still use newer ones.
     """
-    for above in ("", "*/", ".datasets/", "*/.datasets/"):
+    for above in ("", "*/", "*/*/", ".datasets/", "*/.datasets/"):
         for leftover in (*runs.glob(f"{above}.new-*"), *runs.glob(f"{above}.gone-*")):
             with suppress(OSError):
                 if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:

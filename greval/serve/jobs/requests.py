@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -23,7 +22,6 @@ from greval.serve.jobs.queue import (
     ACTIVE,
     CANCEL_FILE,
     AlignRequest,
-    JobLock,
     JobQueue,
     JobRequest,
     JobSpec,
@@ -43,8 +41,6 @@ from greval.serve.tenant_quotas import TenantQuotas, get_tenant_quotas
 
 MAX_QUEUED = 100
 """The most waiting and running jobs of a tenant."""
-LOCK_ATTEMPTS = 100
-LOCK_RETRY_SECONDS = 0.02
 
 
 def build_job_spec(service: Service, tenant: Tenant, request: JobRequest, metrics: Sequence[Metric]) -> JobSpec:
@@ -98,7 +94,7 @@ def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
 
 
 def resume_job(service: Service, queue: JobQueue, tenant: Tenant, folder: Path, request: ResumeRequest | None) -> None:
-    """Add an ended run to the queue again, with new caps; only missing and failed results are judged."""
+    """Add an ended run, which is locked, to the queue again, with new caps; what is missing or failed is judged."""
     spec = read_job_spec(folder)
     if spec is None:
         message = f"run {folder.name!r}: was made on the command line; go on there with greval evaluate"
@@ -115,32 +111,15 @@ def resume_job(service: Service, queue: JobQueue, tenant: Tenant, folder: Path, 
         metrics = [service.library.restore(definition) for definition in spec.definitions]
         for judge in list_judges(service, metrics, spec.judge, spec.asked):
             _check_price(JudgeClient(judge).label, caps["max_cost"])
-    with lock_ended_run(folder, "it is worked on already"):
-        state = read_job_state(folder) or JobState(status="queued")
-        if state.status in ACTIVE:
-            raise ServeError("run_active", f"run {folder.name!r}: is {state.status} already")
-        if caps:
-            write_job_spec(folder, spec.model_copy(update={"asked": spec.asked.model_copy(update=caps)}))
-        (folder / CANCEL_FILE).unlink(missing_ok=True)
-        # First: if the process is killed in between, no run waits for ever.
-        queue.add(folder)
-        write_job_state(folder, JobState(status="queued", progress=state.progress, methods=state.methods))
-
-
-def lock_ended_run(folder: Path, why: str) -> JobLock:
-    """Lock a run that has ended, waiting for its worker to release it; call this in a thread.
-
-    If another process holds the lock, raise `ServeError` (409); `why` says what that prevents.
-    """
-    for _ in range(LOCK_ATTEMPTS):
-        if lock := JobLock.try_acquire(folder):
-            return lock
-        state = read_job_state(folder)
-        if state is None or state.status in ACTIVE:
-            break
-        # It has ended, and its worker is about to release the lock.
-        time.sleep(LOCK_RETRY_SECONDS)
-    raise ServeError("run_active", f"run {folder.name!r}: {why}")
+    state = read_job_state(folder) or JobState(status="queued")
+    if state.status in ACTIVE:
+        raise ServeError("run_active", f"run {folder.name!r}: is {state.status} already")
+    if caps:
+        write_job_spec(folder, spec.model_copy(update={"asked": spec.asked.model_copy(update=caps)}))
+    (folder / CANCEL_FILE).unlink(missing_ok=True)
+    # First: if the process is killed in between, no run waits for ever.
+    queue.add(folder)
+    write_job_state(folder, JobState(status="queued", progress=state.progress, methods=state.methods))
 
 
 def update_replayed_job(folder: Path, definitions: Mapping[str, JsonValue]) -> None:

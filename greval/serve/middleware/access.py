@@ -1,10 +1,9 @@
-"""Middleware that decides whether a request is served: its kind, its tenant, the rate of its key, and free capacity."""
+"""Middleware that decides whether a request is served: its kind, its tenant, and how often and how many at once."""
 
 from __future__ import annotations
 
 import math
 import re
-import secrets
 import time
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -47,17 +46,15 @@ PROXY_HEADERS = ("forwarded", "via", "x-real-ip", "x-forwarded-for", "x-forwarde
 """Headers that proxies add. A request that has one may come from another machine."""
 MAX_HEAD_BYTES = 16 * 1024
 BURST_SECONDS = 10
-TENANT_SHARE = 0.75
-ANSWERS_PER_SECOND = 20
-"""About how many requests a busy server answers in a second, from which the time until the next attempt is guessed."""
+RETRY_SECONDS = "1"
 
 
 class RequestKind(NamedTuple):
     """The kind of a request by its method and path; inner middleware reads it from `scope["state"]["kind"]`.
 
-    `public` requests need no key, `cheap` ones no admission. The body of an `upload` is a file, which the route itself
-    reads. The response to an `event_stream` lasts as long as the run and has no request timeout. A `download` is a
-    large file, which has a minimum rate instead.
+    `public` requests need no key; they are counted with other `cheap` ones, and not for a tenant. The body of an
+    `upload` is a file, which the route itself reads. The response to an `event_stream` lasts as long as the run and has
+    no request timeout. A `download` is a large file, which has a minimum rate instead.
     """
 
     public: bool
@@ -82,9 +79,7 @@ def classify_request(method: str, path: str) -> RequestKind:
 class AccessMiddleware:
     """Middleware that assigns each request to a tenant, or refuses it before any of its body is read.
 
-    As many requests are served at once as there are calls in flight and requests that may wait for them. With keys, no
-    tenant takes more than three quarters of that. Event streams are counted apart, with the same limit, because they
-    last long and cost little.
+    As many requests of a tenant are served at once as there are calls in flight and requests that may wait for them.
     """
 
     def __init__(self, app: Any, service: Service) -> None:  # noqa: ANN401 - an ASGI app
@@ -97,10 +92,8 @@ class AccessMiddleware:
         # Each process counts by itself, and gets about its share of the requests.
         self._rate = limits.rate / settings.workers
         self._buckets: dict[str, RateBucket] = {}
-        self._capacity = max(1, (limits.calls + limits.waiting) // settings.workers)
-        self._own = max(1, int(self._capacity * TENANT_SHARE)) if settings.keys else self._capacity
-        self._taken: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
-        self._public = 0
+        self._most = max(1, (limits.calls + limits.waiting) // settings.workers)
+        self._in_progress: Counter[str | None] = Counter()
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:  # noqa: ANN401 - ASGI's callables
         """Serve the request, or raise `ServeError`."""
@@ -114,11 +107,8 @@ class AccessMiddleware:
         # Not counted, so that a busy server still answers its monitor.
         if scope["path"] in HEALTH_PATHS:
             await self._app(scope, receive, send)
-        elif kind.cheap:
-            with self._count_public_request():
-                await self._app(scope, receive, send)
         else:
-            with self._admit(tenant.name, kind):
+            with self._count_request(None if kind.cheap else tenant.name):
                 await self._app(scope, receive, send)
 
     def _identify_tenant(self, scope: Scope, kind: RequestKind) -> Tenant:
@@ -149,38 +139,21 @@ class AccessMiddleware:
         bucket.take(1, now)
 
     @contextmanager
-    def _count_public_request(self) -> Iterator[None]:
-        """Count a request without a key, or raise `ServeError` (429), which also ends the connection.
+    def _count_request(self, tenant: str | None) -> Iterator[None]:
+        """Count a request in progress, or raise `ServeError` (429) if there are as many as may be.
 
-        Nobody's rate limits them, and a client may send many in one go.
+        Nobody's rate limits those without a tenant, and a client may send many in one go: its connection ends.
         """
-        if self._public >= MAX_PUBLIC:
-            message = "the server is busy; ask again in 1 s"
-            raise ServeError("server_busy", message, headers={"Retry-After": "1", "Connection": "close"})
-        self._public += 1
+        most = MAX_PUBLIC if tenant is None else self._most
+        if self._in_progress[tenant] >= most:
+            code, headers = ("server_busy", {"Connection": "close"}) if tenant is None else ("share_in_use", {})
+            message = f"{most:,} requests at once are the most; ask again in {RETRY_SECONDS} s"
+            raise ServeError(code, message, headers={"Retry-After": RETRY_SECONDS, **headers})
+        self._in_progress[tenant] += 1
         try:
             yield
         finally:
-            self._public -= 1
-
-    @contextmanager
-    def _admit(self, name: str, kind: RequestKind) -> Iterator[None]:
-        """Count a request in progress, or raise `ServeError` (429) with a Retry-After time if there is no capacity."""
-        in_progress = self._taken[kind.event_stream]
-        full = in_progress.total() >= self._capacity
-        if full or in_progress[name] >= self._own:
-            # Random, because clients that were all given the same time would all return at once.
-            wait = 1 + secrets.randbelow(1 + in_progress.total() // ANSWERS_PER_SECOND)
-            message = "the server is busy" if full else "this key has its share of the server in use"
-            code = "server_busy" if full else "share_in_use"
-            raise ServeError(code, f"{message}; ask again in {wait} s", headers={"Retry-After": str(wait)})
-        in_progress[name] += 1
-        try:
-            yield
-        finally:
-            in_progress[name] -= 1
-            if not in_progress[name]:
-                del in_progress[name]
+            self._in_progress[tenant] -= 1
 
 
 def _check_head(scope: Scope) -> None:

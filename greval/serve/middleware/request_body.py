@@ -13,6 +13,7 @@ from typing import Any
 from starlette.datastructures import Headers
 
 from greval.datasets.row_faults import count_json_values, remove_json_strings
+from greval.serve.call_limit import FairCallLimit
 from greval.serve.middleware.access import Scope
 from greval.serve.problems import ServeError, parse_faults
 from greval.serve.service import Service
@@ -24,6 +25,8 @@ MIN_BYTES_PER_SECOND = 16 * 1024
 """The lowest average transfer rate of a body, in bytes a second; the `patience` seconds come on top."""
 VALUE_BYTES = 500
 """The memory in bytes that a value of JSON takes once it is parsed, about, and read as a part of a case."""
+LARGE_BODY = 64 * 1024
+"""The size in bytes from which the inspection of a body takes so long that others may notice it."""
 VALUES_PER_ITEM = 10
 """More values than any item of a case has."""
 TENANT_SHARE = 0.75
@@ -39,7 +42,7 @@ class RequestBodyMiddleware:
         self._limits = service.settings.limits
         self._max_bytes = min(self._limits.body, self._limits.held)
         self._max_values = self._limits.batch * self._limits.items * VALUES_PER_ITEM
-        self._thread = service.body_thread
+        self._turns = FairCallLimit(1)
         self._memory = BodyMemory(self._limits.held, TENANT_SHARE if service.settings.keys else 1.0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Any) -> None:  # noqa: ANN401 - ASGI's callable
@@ -73,8 +76,7 @@ class RequestBodyMiddleware:
         if not content:
             return
         _check_content_type(scope)
-        tenant = scope["state"]["tenant"].name
-        fault, values = await self._thread.run(tenant, len(content), inspect_json, content, self._limits.depth)
+        fault, values = await self._inspect_in_turn(scope["state"]["tenant"].name, content)
         if fault:
             raise ServeError("invalid_json", fault, faults=parse_faults([fault]))
         if values > self._max_values:
@@ -84,6 +86,18 @@ class RequestBodyMiddleware:
             )
             raise ServeError("body_too_large", message)
         add_memory(values * VALUE_BYTES)
+
+    async def _inspect_in_turn(self, tenant: str, content: bytes) -> tuple[str | None, int]:
+        """Inspect a body; large ones one at a time in a thread, for which tenants take turns."""
+        if len(content) < LARGE_BODY:
+            return inspect_json(content, self._limits.depth)
+        async with self._turns.get_slot(tenant):
+            inspecting = asyncio.create_task(asyncio.to_thread(inspect_json, content, self._limits.depth))
+            try:
+                return await asyncio.shield(inspecting)
+            finally:
+                # The next one waits for the thread also if the client has left.
+                await asyncio.wait({inspecting})
 
 
 async def _read_whole(body: BoundedBody, add_memory: Callable[[int], None]) -> bytes | None:

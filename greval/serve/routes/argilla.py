@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, TypeVar
 
 from fastapi import APIRouter, Response
 from pydantic import Field, StringConstraints
 
 from greval.errors import ArgillaArgumentError, ArgillaError
+from greval.serve.file_response import JsonContent
 from greval.serve.jobs.info import JudgedFolder
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError, build_fault, describe_errors
 from greval.serve.schemas.requests import INTEGRAL, MAX_METRICS, MetricName, ShortText, StrictRequest
-from greval.serve.service import Service, Tenant, TheService, TheTenant
+from greval.serve.service import Service, Tenant, TenantTasks, TheTasks
 from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors
+from greval.serve.tenant_quotas import get_tenant_quotas
 from greval.trust.argilla.client import KEY_VARIABLE, URL_VARIABLE, ArgillaClient
 from greval.trust.argilla.dataset import ensure_workspace
 from greval.trust.argilla.pull import PullResult
@@ -26,6 +30,9 @@ from greval.trust.argilla.push import push_to_argilla as push
 
 router = APIRouter(prefix="/v1/runs", tags=["people"])
 
+ARGILLA_SECONDS = 120.0
+"""The seconds for which the server waits for Argilla; the child process that asks it is killed then."""
+Request = TypeVar("Request", "PushRequest", "PullRequest")
 REFUSED_STATUSES = frozenset({400, 404, 409, 422})
 """The statuses by which Argilla refuses what a client sent; others concern the server's account, or Argilla itself."""
 ACCOUNT_STATUSES = frozenset({401, 403})
@@ -61,40 +68,65 @@ class PullRequest(StrictRequest):
     metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)] | None = None
 
 
-@router.post("/{id}/argilla/push", responses=describe_errors(403, 404, 409, 422, 501, 502), response_model=PushResult)
-def push_to_argilla(body: PushRequest, service: TheService, tenant: TheTenant, folder: JudgedFolder) -> Response:
+@router.post(
+    "/{id}/argilla/push", responses=describe_errors(403, 404, 409, 422, 501, 502, 503, 504), response_model=PushResult
+)
+async def push_to_argilla(body: PushRequest, tasks: TheTasks, folder: JudgedFolder) -> Response:
     """Push judged items to the operator's Argilla server; a repeated push adds new items and changes nothing else.
 
     The workspace of the tenant is created if it does not exist.
     """
-    workspace = _choose_workspace(service, tenant, body.workspace)
-    _check_argilla_configured()
+    return await _ask_argilla(tasks, push_run, folder, body)
+
+
+def push_run(folder: Path, request: PushRequest, workspace: str | None, is_own: bool) -> str:  # noqa: FBT001 - a child process gets no keywords
+    """Push judged items of a run in a child process; `is_own` is whether the workspace is a tenant's."""
     with hide_paths_in_errors(folder), _answer_argilla_errors(workspace):
         # Without keys the workspace is the operator's, who creates it.
-        if tenant.name and workspace:
+        if is_own and workspace:
             with ArgillaClient() as server:
                 ensure_workspace(server, workspace)
-        done = push(
-            folder,
-            body.metrics,
-            dataset=body.dataset,
-            workspace=workspace,
-            sample=body.sample,
-            suggestions=not body.blind,
-            min_submitted=body.min_submitted,
-            seed=body.seed,
-        )
-    return Response(dump_without_paths(done, folder), media_type="application/json")
+        options = request.model_dump(include={"dataset", "sample", "min_submitted", "seed"})
+        done = push(folder, request.metrics, workspace=workspace, suggestions=not request.blind, **options)
+        return dump_without_paths(done, folder)
 
 
-@router.post("/{id}/argilla/pull", responses=describe_errors(403, 404, 409, 422, 501, 502), response_model=PullResult)
-def pull_from_argilla(body: PullRequest, service: TheService, tenant: TheTenant, folder: JudgedFolder) -> Response:
+@router.post(
+    "/{id}/argilla/pull", responses=describe_errors(403, 404, 409, 422, 501, 502, 503, 504), response_model=PullResult
+)
+async def pull_from_argilla(body: PullRequest, tasks: TheTasks, folder: JudgedFolder) -> Response:
     """Pull people's responses into the annotations of the run; only submitted responses count."""
-    workspace = _choose_workspace(service, tenant, body.workspace)
-    _check_argilla_configured()
+    get_tenant_quotas(tasks.service, tasks.tenant).check_stored("disk")
+    return await _ask_argilla(tasks, pull_run, folder, body)
+
+
+def pull_run(folder: Path, request: PullRequest, workspace: str | None, _: bool) -> str:  # noqa: FBT001 - as above
+    """Pull people's responses to a run in a child process."""
     with hide_paths_in_errors(folder), _answer_argilla_errors(workspace):
-        done = pull(folder, dataset=body.dataset, metrics=body.metrics, workspace=workspace)
-    return Response(dump_without_paths(done, folder), media_type="application/json")
+        done = pull(folder, dataset=request.dataset, metrics=request.metrics, workspace=workspace)
+        return dump_without_paths(done, folder)
+
+
+async def _ask_argilla(
+    tasks: TenantTasks,
+    function: Callable[[Path, Request, str | None, bool], str],
+    folder: Path,
+    body: Request,
+) -> Response:
+    """Call a function that asks Argilla in a child process, and give it up if Argilla does not answer in time."""
+    service, tenant = tasks.service, tasks.tenant
+    workspace = _choose_workspace(service, tenant, body.workspace)
+    environment = _read_argilla_settings()
+    order = folder, body, workspace, bool(tenant.name)
+    try:
+        async with asyncio.timeout(ARGILLA_SECONDS):
+            content = await service.workers.run_to_json(
+                tenant.name, function, *order, environment=environment, waits=True
+            )
+        return JsonContent(content)
+    except TimeoutError as error:
+        message = f"Argilla: the operator's Argilla server did not answer within {ARGILLA_SECONDS:g} s"
+        raise ServeError("argilla_error", f"{message}. What was done stays, and the same request goes on") from error
 
 
 def _choose_workspace(service: Service, tenant: Tenant, requested: str | None) -> str | None:
@@ -110,11 +142,13 @@ def _choose_workspace(service: Service, tenant: Tenant, requested: str | None) -
     return tenant_workspace or requested
 
 
-def _check_argilla_configured() -> None:
-    """Raise `ServeError` (501) if the operator has configured no Argilla server; clients cannot name one."""
-    if missing := [name for name in (URL_VARIABLE, KEY_VARIABLE) if not os.environ.get(name)]:
+def _read_argilla_settings() -> dict[str, str]:
+    """Return the variables of the operator's Argilla server, or raise `ServeError` (501) if there is none."""
+    settings = {name: os.environ.get(name, "") for name in (URL_VARIABLE, KEY_VARIABLE)}
+    if missing := [name for name, value in settings.items() if not value]:
         message = f"the server has no Argilla server; its operator sets {' and '.join(missing)}"
         raise ServeError("argilla_not_configured", message)
+    return settings
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
@@ -12,13 +13,13 @@ from greval._util.files import write_atomically
 from greval.datasets.column_map import parse_columns
 from greval.records.case import Case
 from greval.records.record import Record
+from greval.serve.child_routes import in_child
 from greval.serve.file_response import DownloadResponse
 from greval.serve.ids import ID_PATTERN, Id, build_not_found_error, create_id
-from greval.serve.jobs.queue import JobQueue, read_job_spec
+from greval.serve.jobs.queue import JobQueue, read_job_head
 from greval.serve.problems import ServeError, describe_errors
-from greval.serve.schemas.cursors import Cursor, Limit, decode_row_cursor
-from greval.serve.service import TheService, TheTenant
-from greval.serve.state import datasets
+from greval.serve.schemas.cursors import Cursor, Limit, decode_named_cursor, decode_row_cursor
+from greval.serve.service import Tenant, TheService, TheTasks, TheTenant
 from greval.serve.state.datasets import (
     FILE_STEM,
     INFO_FILE,
@@ -27,6 +28,7 @@ from greval.serve.state.datasets import (
     DatasetInfo,
     UnreadRow,
     dump_dataset_page,
+    dump_datasets,
     find_dataset,
     find_dataset_file,
     inspect_dataset,
@@ -54,9 +56,10 @@ DatasetName = Annotated[str, Query(pattern=ID_PATTERN, description="what the dat
 
 
 class DatasetList(Record):
-    """The data sets of a client, newest first."""
+    """Data sets, newest first; `next` is the cursor of the next page, null on the last one."""
 
     datasets: tuple[DatasetInfo, ...]
+    next: str | None
 
 
 class DatasetCases(Record):
@@ -100,33 +103,34 @@ async def upload_dataset(
     return info
 
 
-@router.get("")
-def list_datasets(tenant: TheTenant) -> DatasetList:
-    """List all uploaded data sets, newest first."""
-    return DatasetList(datasets=tuple(datasets.list_datasets(tenant)))
+@router.get("", responses=describe_errors(422, 503, 504), response_model=DatasetList)
+@in_child
+def list_datasets(tenant: TheTenant, cursor: Cursor = None, limit: Limit = 100) -> str:
+    """List the uploaded data sets page by page, newest first."""
+    return dump_datasets(tenant, decode_named_cursor(cursor), limit)
 
 
 @router.get("/{id}", responses=describe_errors(404, 422))
-def show_dataset(tenant: TheTenant, id: Id) -> DatasetInfo:  # noqa: A002 - its name in the path
+async def show_dataset(tasks: TheTasks, id: Id) -> DatasetInfo:  # noqa: A002 - its name in the path
     """Show a data set: the number of its cases, and the rows that could not be read."""
-    return find_dataset(tenant, id)
+    return await tasks.run_in_thread(find_dataset, tasks.tenant, id)
 
 
 @router.get("/{id}/cases", responses=describe_errors(404, 422, 503, 504), response_model=DatasetCases)
-async def list_dataset_cases(
+@in_child
+def list_dataset_cases(
     service: TheService,
     tenant: TheTenant,
     id: Id,  # noqa: A002 - its name in the path
     cursor: Cursor = None,
     limit: Limit = 100,
-) -> Response:
+) -> str:
     """List the cases of a data set as they are read, page by page, in the order of the file.
 
     A row of the page that is not a case is listed in `unread`, and counts for `limit`.
     """
-    file, begin = find_dataset_file(tenant, id), decode_row_cursor(cursor)
-    page = await service.workers.run(tenant.name, dump_dataset_page, file, service.settings.limits, begin, limit)
-    return Response(page, media_type="application/json")
+    file = find_dataset_file(tenant, id)
+    return dump_dataset_page(file, service.settings.limits, decode_row_cursor(cursor), limit)
 
 
 @router.get(
@@ -154,11 +158,17 @@ async def download_dataset(service: TheService, tenant: TheTenant, id: Id) -> Do
 
 
 @router.delete("/{id}", status_code=204, responses=describe_errors(404, 409, 422))
-def delete_dataset(service: TheService, tenant: TheTenant, id: Id) -> None:  # noqa: A002 - its name in the path
+async def delete_dataset(tasks: TheTasks, id: Id) -> None:  # noqa: A002 - its name in the path
     """Delete a data set. Its runs stay, but cannot be resumed. Cancel queued or running ones first."""
-    find_dataset(tenant, id)
-    for entry in JobQueue(service.settings.runs).list_entries():
-        spec = read_job_spec(entry.folder)
-        if spec and spec.tenant == tenant.name and spec.dataset == id:
-            raise ServeError("dataset_in_use", f"data set {id!r}: the run {spec.id!r} needs it; cancel that first")
-    remove_dataset(tenant, id)
+    await tasks.run_in_thread(remove_unused_dataset, tasks.service.settings.runs, tasks.tenant, id)
+
+
+def remove_unused_dataset(runs: Path, tenant: Tenant, dataset_id: str) -> None:
+    """Remove a data set, or raise `ServeError` (409) if a waiting or running job in this folder of runs needs it."""
+    find_dataset(tenant, dataset_id)
+    for entry in JobQueue(runs).list_entries():
+        head = read_job_head(entry.folder)
+        if head and head.tenant == tenant.name and head.dataset == dataset_id:
+            message = f"data set {dataset_id!r}: the run {head.id!r} needs it; cancel that first"
+            raise ServeError("dataset_in_use", message)
+    remove_dataset(tenant, dataset_id)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
 from greval.errors import DefinitionError
-from greval.records.case import Case
+from greval.records.formula_metric import build_file_metric
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record
 from greval.records.result import Result
@@ -18,10 +19,9 @@ from greval.serve.schemas.cases import UnreadCase, check_limits, read_rows
 from greval.serve.schemas.metrics import Yaml
 from greval.serve.schemas.requests import INTEGRAL, MAX_METRICS, MetricName, ShortText, StrictRequest
 from greval.serve.service import Service, Tenant, TheService
-from greval.serve.settings import ServerLimits
 from greval.serve.state.metric_library import LibraryMetric
-from greval.serve.state.metric_runner import TheTenantMetrics
-from greval.serve.state.metric_texts import check_metric_text
+from greval.serve.state.metric_runner import JudgingOrder, MetricRunner, TheTenantMetrics, format_judged
+from greval.serve.state.metric_texts import parse_metric_texts
 
 router = APIRouter(prefix="/v1", tags=["evaluate"])
 
@@ -65,36 +65,57 @@ class EvaluationResponse(Record):
     notice: str | None = None
 
 
-@router.post("/evaluate", responses=describe_errors(404, 422, 500, 502, 503))
+@router.post("/evaluate", responses=describe_errors(404, 422, 500, 502, 503, 504), response_model=EvaluationResponse)
 async def evaluate_cases(
     request: Request, body: EvaluateRequest, service: TheService, tenant_metrics: TheTenantMetrics
-) -> EvaluationResponse:
+) -> Response:
     """Judge cases by metrics, and by those that they build on.
 
     A case that cannot be judged has a result with the status `failed` or `skipped`; input that is not a case is listed
     in `unread`. The results of a case are adjacent, in the order of the cases. Metrics of `unsaved` are not stored.
     """
-    tenant, limits = tenant_metrics.tenant, service.settings.limits
-    cases, unread, notice = await service.body_thread.run(
-        tenant.name, request.state.bytes_in, _read_checked_rows, body, limits
-    )
+    tenant, runner = tenant_metrics.tenant, tenant_metrics.runner
     unsaved = await _read_unsaved(service, tenant, body.unsaved)
     metrics = await tenant_metrics.look_up(tenant_metrics.find_all, body.metrics, body.reason_depth, unsaved)
-    results = await tenant_metrics.runner.judge_cases(
+    if runner.is_light(metrics, body.judge, request.state.bytes_in, len(body.cases) * body.repeats):
+        response, _ = await _judge(body, runner, tenant, metrics)
+        return Response(response, media_type="application/json")
+    content = await request.body()
+    answer = await runner.judge_in_child(tenant, metrics, body.judge, evaluate_in_child, content)
+    return Response(answer, media_type="application/json")
+
+
+async def _judge(
+    body: EvaluateRequest, runner: MetricRunner, tenant: Tenant, metrics: Sequence[LibraryMetric]
+) -> tuple[str, list[Result]]:
+    """Judge the cases of a request, and return the JSON of its response, and the results."""
+    check_limits(body.cases, runner.service.settings.limits, "cases")
+    cases, unread, notice = read_rows(body.cases, body.columns)
+    results = await runner.judge_cases(
         tenant, cases, metrics, judge=body.judge, repeats=body.repeats, requested=body.metrics
     )
-    return EvaluationResponse(results=results, unread=unread, notice=notice)
+    return EvaluationResponse(results=results, unread=unread, notice=notice).model_dump_json(), results
+
+
+def evaluate_in_child(order: JudgingOrder, content: bytes) -> str:
+    """Judge the cases of the body of a request in a child process."""
+
+    async def judge() -> str:
+        runner, metrics = order.open()
+        body = EvaluateRequest.model_validate_json(content)
+        response, results = await _judge(body, runner, order.tenant, metrics)
+        return format_judged(results, response)
+
+    return asyncio.run(judge())
 
 
 async def _read_unsaved(service: Service, tenant: Tenant, texts: Sequence[str]) -> list[LibraryMetric]:
     """Return the metrics that texts define, or raise `ServeError` (422) with each fault of the first faulty one."""
+    if not texts:
+        return []
     try:
-        metrics = [await service.workers.run(tenant.name, check_metric_text, text) for text in texts]
+        definitions = await service.workers.run(tenant.name, parse_metric_texts, texts)
     except DefinitionError as error:
         raise ServeError("invalid_metric", "unsaved: not a valid metric", faults=parse_faults(error.faults)) from error
+    metrics = map(build_file_metric, definitions)
     return [LibraryMetric(metric, "own", text) for metric, text in zip(metrics, texts, strict=True)]
-
-
-def _read_checked_rows(body: EvaluateRequest, limits: ServerLimits) -> tuple[list[Case], list[UnreadCase], str | None]:
-    check_limits(body.cases, limits, "cases")
-    return read_rows(body.cases, body.columns)

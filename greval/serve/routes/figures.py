@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from pydantic import StringConstraints
-from starlette.concurrency import run_in_threadpool
 
 import greval
 from greval.analysis.comparison.api import compare
@@ -26,11 +25,12 @@ from greval.report.panel import describe_panel
 from greval.runs.run_summary import list_tags
 from greval.runs.store import Store
 from greval.serve.conditional import NOT_MODIFIED, build_etag, build_headers, is_not_modified
+from greval.serve.file_response import JsonContent
 from greval.serve.ids import ID_PATTERN
 from greval.serve.jobs.info import JudgedFolder, find_judged_folder
 from greval.serve.problems import describe_errors
 from greval.serve.schemas.requests import ShortText
-from greval.serve.service import TheService, TheTenant
+from greval.serve.service import TheTasks, TheTenant
 from greval.serve.state.figure_cache import FigureCache
 from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors, read_run_stamp
 from greval.stats.correction import Correction
@@ -88,8 +88,7 @@ class RunFigures:
     """Responds with analyses of a client's run."""
 
     request: Request
-    service: TheService
-    tenant: TheTenant
+    tasks: TheTasks
     folder: JudgedFolder
     cache: Annotated[FigureCache, Depends(get_figure_cache)]
 
@@ -98,25 +97,22 @@ class RunFigures:
         folders = (self.folder, *other_folders)
         # Hashable, because they are a part of the key.
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
-        stamps = await run_in_threadpool(lambda: tuple(map(read_run_stamp, folders)))
+        stamps = tuple([await self.tasks.run_in_thread(read_run_stamp, folder) for folder in folders])
         key = (make.__qualname__, stamps, tuple(options.items()))
-        compute = partial(self.service.workers.run, self.tenant.name, compute_figure, make, folders, options)
+        workers, tenant = self.tasks.service.workers, self.tasks.tenant.name
+        compute = partial(workers.run_to_json, tenant, compute_figure, make, folders, options)
         # Another version may compute other figures of the same run.
         etag = build_etag((greval.__version__, key))
         if is_not_modified(self.request, etag):
             return Response(status_code=304, headers=build_headers(etag))
         content = await self.cache.get_json(key, compute)
-        return Response(content, media_type="application/json", headers=build_headers(etag))
+        return JsonContent(content, headers=build_headers(etag))
 
     async def prepare(self, make: Callable[[Path], None]) -> None:
         """Begin to prepare the run for later requests in a child process, once for its present state."""
-        stamp = await run_in_threadpool(read_run_stamp, self.folder)
-
-        async def compute() -> str:
-            await self.service.workers.run(self.tenant.name, make, self.folder)
-            return ""
-
-        self.cache.begin((make.__qualname__, stamp), compute)
+        stamp = await self.tasks.run_in_thread(read_run_stamp, self.folder)
+        workers, tenant = self.tasks.service.workers, self.tasks.tenant.name
+        self.cache.begin((make.__qualname__, stamp), partial(workers.run_to_json, tenant, make, self.folder))
 
 
 TheRunFigures = Annotated[RunFigures, Depends()]
@@ -304,7 +300,7 @@ async def compare_panel(  # noqa: PLR0913 - what one may ask for
 ) -> Response:
     """Compare the judges of several runs on the cases that all judged, and with people if there are annotations."""
     names = [name for name in dict.fromkeys(run) if name != figures.folder.name]
-    other_folders = [find_judged_folder(figures.tenant, name) for name in names]
+    other_folders = [find_judged_folder(figures.tasks.tenant, name) for name in names]
     options = {"combine": combine, "treat_as": treat_as, "floors": floor or (), "level": level}
     return await figures.respond(compare_judges, *other_folders, metric=metric, by=by or (), **options)
 

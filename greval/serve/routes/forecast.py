@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 from fastapi import APIRouter
-from fastapi.concurrency import run_in_threadpool
 from pydantic import Field, model_validator
 
 from greval.analysis.data_summary import MetricFit, summarise_data
@@ -17,15 +15,13 @@ from greval.metrics.fitting import NearlyFittingMetric
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record
 from greval.runs.forecast import MetricForecast, forecast
-from greval.runs.judges import JudgeModel
+from greval.serve.child_routes import in_child
 from greval.serve.jobs.queue import PlainName, PositiveCount, SampleIds
 from greval.serve.problems import describe_errors
 from greval.serve.schemas.cases import check_limits
 from greval.serve.schemas.requests import INTEGRAL, MetricName, ShortText, StrictRequest
 from greval.serve.service import TheService, TheTenant
-from greval.serve.settings import ServerSettings
-from greval.serve.state.datasets import MAX_LISTED_ROWS, DatasetFile, UnreadRow, find_dataset_file, select_rows
-from greval.serve.state.metric_library import dump_metrics, restore_metrics
+from greval.serve.state.datasets import MAX_LISTED_ROWS, UnreadRow, find_dataset_file, select_rows
 from greval.serve.state.metric_runner import TheTenantMetrics
 
 router = APIRouter(prefix="/v1", tags=["runs"])
@@ -83,16 +79,9 @@ class RunForecast(Record):
     exact: bool = False
 
 
-class ForecastMetrics(NamedTuple):
-    """The metrics of a forecast with those that they build on, and all of the client, each as `dump_metrics` has it."""
-
-    chosen: Sequence[object]
-    available: Sequence[object]
-    judges: Mapping[str, JudgeModel]
-
-
 @router.post("/forecast", responses=describe_errors(404, 409, 422, 502, 503, 504))
-async def forecast_run(
+@in_child
+def forecast_run(
     body: ForecastRequest, service: TheService, tenant: TheTenant, tenant_metrics: TheTenantMetrics
 ) -> RunForecast:
     """Forecast a run without any call: results, calls of the judge, tokens and cost; and list the metrics that fit.
@@ -100,30 +89,20 @@ async def forecast_run(
     Only first calls are counted, not retries. A metric that builds on others is counted as if they kept everything,
     which is the upper bound.
     """
+    limits = service.settings.limits
     if body.cases is not None:
-        check_limits(body.cases, service.settings.limits, "cases")
-
-    def prepare() -> tuple[ForecastMetrics, DatasetFile | None]:
-        chosen = tenant_metrics.find_metrics(body.metrics, body.reason_depth)
-        available = dump_metrics(library_metric.metric for library_metric in tenant_metrics.list_all())
-        metrics = ForecastMetrics(dump_metrics(chosen), available, service.choose_judges(chosen, body.judge))
-        return metrics, None if body.dataset is None else find_dataset_file(tenant, body.dataset)
-
-    metrics, file = await run_in_threadpool(prepare)
-    return await service.workers.run(tenant.name, compute_forecast, service.settings, body, metrics, file)
-
-
-def compute_forecast(
-    settings: ServerSettings, request: ForecastRequest, metrics: ForecastMetrics, file: DatasetFile | None
-) -> RunForecast:
-    """Read the cases and forecast a run over them, without any call; use it in a child process."""
+        check_limits(body.cases, limits, "cases")
+    chosen = tenant_metrics.find_metrics(body.metrics, body.reason_depth)
+    judges = service.choose_judges(chosen, body.judge)
+    file = None if body.dataset is None else find_dataset_file(tenant, body.dataset)
 
     def open_cases() -> CaseReader:
         if file:
-            return file.open(settings.limits)
-        return read_records(request.cases or [], columns=request.columns or None)
+            return file.open(limits)
+        return read_records(body.cases or [], columns=body.columns or None)
 
-    summary = summarise_data(open_cases(), restore_metrics(settings, metrics.available))
+    available = [library_metric.metric for library_metric in tenant_metrics.list_all()]
+    summary = summarise_data(open_cases(), available)
     fit_only = RunForecast(
         cases=summary.cases,
         unread=tuple(UnreadRow(place=row.place, message=row.message) for row in summary.faults[:MAX_LISTED_ROWS]),
@@ -131,17 +110,17 @@ def compute_forecast(
         fitting=summary.fitting,
         nearly=summary.nearly,
     )
-    if not metrics.chosen or not summary.cases:
+    if not chosen or not summary.cases:
         return fit_only
     planned = forecast(
-        select_rows(open_cases(), request.sample_ids, request.limit),
-        restore_metrics(settings, metrics.chosen),
+        select_rows(open_cases(), body.sample_ids, body.limit),
+        chosen,
         None,
         out=NO_FOLDER,
         resume=False,
-        judges=metrics.judges,
-        repeats=request.repeats,
-        reason_depth=request.reason_depth,
+        judges=judges,
+        repeats=body.repeats,
+        reason_depth=body.reason_depth,
     )
     return fit_only.model_copy(
         update={

@@ -93,8 +93,12 @@ async def _check_judge(name: str, model: Judge | BaseChatModel) -> JudgeReadines
 
 async def _check_server(url: str) -> JudgeReadiness:
     headers = {"Authorization": f"Bearer {os.environ.get(KEY_VARIABLE) or 'none'}"}
-    async with httpx.AsyncClient(timeout=TIMEOUT_SECONDS) as client:
-        status = (await client.get(f"{url.rstrip('/')}/models", headers=headers)).status_code
+    async with (
+        httpx.AsyncClient(timeout=TIMEOUT_SECONDS) as client,
+        # Only the status is read.
+        client.stream("GET", f"{url.rstrip('/')}/models", headers=headers) as response,
+    ):
+        status = response.status_code
     if status in KEY_REFUSED_STATUSES:
         return "its key is refused"
     return "ok" if status < SERVER_ERROR else "it cannot be reached"

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
 
 from greval.datasets.column_map import parse_columns
 from greval.datasets.file_identity import identify_file
@@ -109,7 +108,7 @@ async def import_run(  # noqa: PLR0913 - what one may say of a file
     panels read the run as any other; its results are marked as imported.
     """
     ending = find_extension(request.headers.get("content-type", ""), KINDS)
-    metrics = await run_in_threadpool(_choose_metrics, tenant_metrics, metric, scale, over)
+    metrics = await tenant_metrics.look_up(_choose_metrics, tenant_metrics, metric, scale, over)
     limits, quotas = service.settings.limits, get_tenant_quotas(service, tenant)
     cases = find_dataset_file(tenant, dataset) if dataset is not None else None
     settings = ImportSettings(metrics, judge or name, method, parse_columns(column or ()), cases)

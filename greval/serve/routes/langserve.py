@@ -7,18 +7,18 @@ playground (it writes descriptions unescaped into its page), and nothing that sh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, cast
 
 import anyio
 from fastapi import APIRouter, Depends, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.utils import ConfigurableFieldSpec
 from langserve import APIHandler
-from pydantic import ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, WithJsonSchema
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from greval._util.concurrency import run_workers
@@ -27,13 +27,20 @@ from greval.judging.metric_runnable import CaseRunnable, MetricRunnable
 from greval.records.case import Case
 from greval.records.record import Record
 from greval.records.result import Result
+from greval.serve.middleware.request_body import LARGE_BODY
 from greval.serve.problems import build_fault, build_invalid_request_error, describe_errors
 from greval.serve.schemas.cases import build_case_schema, build_input_schema, check_limits, parse_cases
 from greval.serve.schemas.requests import INTEGRAL, ShortText
 from greval.serve.service import Service, Tenant, TheService
 from greval.serve.settings import ServerLimits
 from greval.serve.state.metric_library import LibraryMetric
-from greval.serve.state.metric_runner import MetricRunner, PathName, TheTenantMetrics
+from greval.serve.state.metric_runner import (
+    JudgingOrder,
+    MetricRunner,
+    PathName,
+    TheTenantMetrics,
+    format_judged,
+)
 
 router = APIRouter(prefix="/metrics", tags=["langserve"])
 
@@ -183,9 +190,11 @@ class TenantRunnables:
 
     async def parse_cases(self, sent: list[Any], field: str) -> list[Case]:
         """Parse the cases that were sent, or raise `ServeError` (422) if one is not a case or there are too many."""
-        tenant, size = self.tenant_metrics.tenant.name, getattr(self.request.state, "bytes_in", 0)
         limits = self.service.settings.limits
-        return await self.service.body_thread.run(tenant, size, _parse_checked_cases, sent, limits, field)
+        if getattr(self.request.state, "bytes_in", 0) < LARGE_BODY:
+            return [*parse_sent_cases(sent, limits, field).cases]
+        parsed = await self.service.workers.run(self.tenant_metrics.tenant.name, parse_sent_cases, sent, limits, field)
+        return [*parsed.cases]
 
 
 TheRunnables = Annotated[TenantRunnables, Depends()]
@@ -231,7 +240,7 @@ async def show_input_schema(name: PathName, tenant_metrics: TheTenantMetrics) ->
 
     A case is also accepted without that, and with the field names of other tools; it is skipped if it lacks something.
     """
-    return build_input_schema((await run_in_threadpool(tenant_metrics.find, name)).metric)
+    return build_input_schema((await tenant_metrics.look_up(tenant_metrics.find, name)).metric)
 
 
 @router.get("/{name}/output_schema", responses=SCHEMA_RESPONSES)
@@ -246,9 +255,16 @@ async def show_config_schema(name: PathName, request: Request, runnables: TheRun
     return cast("dict[str, Any]", await (await runnables.get_handler(name)).config_schema(request))
 
 
-def _parse_checked_cases(sent: list[Any], limits: ServerLimits, field: str) -> list[Case]:
+class SentCases(Record):
+    """Cases that were sent, as they were read."""
+
+    cases: tuple[Case, ...]
+
+
+def parse_sent_cases(sent: list[Any], limits: ServerLimits, field: str) -> SentCases:
+    """Read cases that were sent, large ones in a child process."""
     check_limits(sent, limits, field)
-    return parse_cases(sent, field)
+    return SentCases(cases=tuple(parse_cases(sent, field)))
 
 
 def cache_handlers(service: Service, runner: MetricRunner) -> Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]:
@@ -293,7 +309,8 @@ class RemoteMetric(CaseRunnable):
 
     async def ainvoke(self, input: CaseLike, config: RunnableConfig | None = None, **_: Any) -> Result:  # noqa: A002, ANN401
         """Judge one case; a failure is part of the result."""
-        return await self._judge_case(self._get_runnable(_get_judge_name(config or {})), input)
+        (result,) = await self._judge_cases([input], _get_judge_name(config or {}))
+        return result
 
     async def abatch(  # type: ignore[override] # a list of configs, as LangServe passes it
         self,
@@ -302,28 +319,63 @@ class RemoteMetric(CaseRunnable):
         **_: Any,  # noqa: ANN401
     ) -> list[Result]:
         """Judge cases concurrently, within the server's call limit; if the caller cancels, all of them end."""
-        judges = [_get_judge_name(settings) for settings in config]
-        runnables = {judge: self._get_runnable(judge).for_batch() for judge in dict.fromkeys(judges)}
+        numbers: dict[str | None, list[int]] = {}
+        for number, settings in enumerate(config):
+            numbers.setdefault(_get_judge_name(settings), []).append(number)
         results: dict[int, Result] = {}
 
-        async def judge_one(number: int, case: CaseLike, judge: str | None) -> None:
-            results[number] = await self._judge_case(runnables[judge], case)
+        async def judge_some(judge: str | None, chosen: list[int]) -> None:
+            judged = await self._judge_cases([inputs[number] for number in chosen], judge)
+            results.update(zip(chosen, judged, strict=True))
 
-        await run_workers(judge_one(n, *pair) for n, pair in enumerate(zip(inputs, judges, strict=True)))
+        await run_workers(judge_some(*group) for group in numbers.items())
         return [results[number] for number in range(len(inputs))]
 
-    def _get_runnable(self, judge: str | None) -> MetricRunnable:
-        return self._runner.get_runnable(self._tenant, judge, self._metrics)
+    async def _judge_cases(self, inputs: Sequence[CaseLike], judge: str | None) -> list[Result]:
+        """Judge cases by one judge, and count the results with those that they build on.
 
-    async def _judge_case(self, runnable: MetricRunnable, case: CaseLike) -> Result:
-        """Judge one case, and count the result with those that it builds on.
-
-        LangServe passes the fields of the case that the route has parsed.
+        LangServe passes the fields of the cases that the route has parsed.
         """
-        result = await runnable.ainvoke(Case.model_validate(case))
-        for row in (*result.built_on, result):
+        cases = [Case.model_validate(case) for case in inputs]
+        lines = [case.model_dump_json() for case in cases]
+        if not self._runner.is_light(self._metrics, judge, sum(map(len, lines)), len(lines)):
+            content = await self._runner.judge_in_child(self._tenant, self._metrics, judge, invoke_in_child, lines)
+            return _RESULTS.validate_json(content)
+        results = await _invoke_all(self._runner.get_runnable(self._tenant, judge, self._metrics), cases)
+        for row in _list_all(results):
             self._service.counters.count_result(row)
-        return result
+        return results
+
+
+async def _invoke_all(runnable: MetricRunnable, cases: Sequence[Case]) -> list[Result]:
+    """Judge cases concurrently; if the caller cancels, all of them end."""
+    runnable, results = runnable.for_batch(), dict[int, Result]()
+
+    async def invoke(number: int, case: Case) -> None:
+        results[number] = await runnable.ainvoke(case)
+
+    await run_workers(invoke(number, case) for number, case in enumerate(cases))
+    return [results[number] for number in range(len(cases))]
+
+
+def _list_all(results: Iterable[Result]) -> list[Result]:
+    """List results with those that they build on."""
+    return [row for result in results for row in (*result.built_on, result)]
+
+
+_RESULTS: TypeAdapter[list[Result]] = TypeAdapter(list[Result])
+
+
+def invoke_in_child(order: JudgingOrder, lines: Sequence[str]) -> str:
+    """Judge cases, each a text of JSON, by the last metric of an order in a child process."""
+
+    async def invoke() -> str:
+        runner, metrics = order.open()
+        cases = [Case.model_validate_json(line) for line in lines]
+        results = await _invoke_all(runner.get_runnable(order.tenant, order.judge, metrics), cases)
+        return format_judged(_list_all(results), _RESULTS.dump_json(results).decode())
+
+    return asyncio.run(invoke())
 
 
 def _get_judge_name(config: Mapping[str, Any]) -> str | None:

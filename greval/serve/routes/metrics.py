@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, Header, Path, Query, Response
-from starlette.concurrency import run_in_threadpool
+from fastapi import APIRouter, Header, Path, Query
 
 from greval.errors import DefinitionError, JudgeError
 from greval.judging.drafting.brief import DraftScale
 from greval.judging.metric_draft import draft_async
 from greval.judging.model.client import JudgeClient
-from greval.metrics.files import write_metric
+from greval.metrics.files import parse_metric, write_metric
 from greval.records.formula_metric import FileMetric
 from greval.records.metric import JudgedMetric, is_preference
+from greval.serve.child_routes import in_child
 from greval.serve.conditional import build_etag, build_headers
 from greval.serve.problems import (
     MAX_FAULTS,
@@ -41,17 +39,12 @@ from greval.serve.schemas.metrics import (
     MetricVersionList,
     MetricVersionText,
 )
-from greval.serve.service import Service, TheService
+from greval.serve.service import Service, Tenant, TheService, TheTenant
 from greval.serve.state.metric_library import LibraryMetric
 from greval.serve.state.metric_runner import PathName, TenantMetrics, TheTenantMetrics
-from greval.serve.state.metric_texts import (
-    ReadText,
-    check_metric_text,
-    compare_texts,
-    edit_metric_text,
-    read_metric_text,
-)
+from greval.serve.state.metric_texts import SOURCE, ReadText, compare_texts, edit_metric_text, read_metric_text
 from greval.serve.tenant_quotas import get_tenant_quotas
+from greval.serve.workers.child import TaskAnswer
 
 router = APIRouter(prefix="/v1", tags=["metrics"])
 
@@ -70,7 +63,8 @@ async def list_judges(service: TheService) -> JudgeList:
     )
 
 
-@router.get("/metrics", responses=describe_errors(422))
+@router.get("/metrics", responses=describe_errors(422, 503, 504))
+@in_child
 def list_metrics(
     tenant_metrics: TheTenantMetrics,
     kind: Annotated[Literal["judged", "computed"] | None, Query(description="only these")] = None,
@@ -83,64 +77,56 @@ def list_metrics(
     )
 
 
-@dataclass
-class MetricSaver:
-    """Saves texts as metrics of the tenant of a request, on the condition that it states."""
-
-    response: Response
-    tenant_metrics: TheTenantMetrics
-    service: TheService
-    if_match: IfMatch = None
-
-    async def save(self, text: str, *, replace: bool) -> MetricInfo:
-        """Save a text as a metric, and send its entity tag with the response."""
-        try:
-            metric = await self.service.workers.run(self.tenant_metrics.tenant.name, check_metric_text, text)
-            _check_judge(self.service, metric)
-            saved = await run_in_threadpool(self._add, metric, text, replace=replace)
-        except DefinitionError as error:
-            raise ServeError("invalid_metric", "yaml: not a valid metric", faults=parse_faults(error.faults)) from error
-        self.response.headers.update(build_headers(build_etag(text)))
-        return MetricInfo(**_build_info(saved))
-
-    def _add(self, metric: FileMetric, text: str, *, replace: bool) -> LibraryMetric:
-        tenant, library = self.tenant_metrics.tenant, self.tenant_metrics.library
-        with get_tenant_quotas(self.service, tenant).reserve("disk"):
-            return library.add(tenant.metrics, metric, text, replace=replace, if_match=self.if_match)
-
-
-TheMetricSaver = Annotated[MetricSaver, Depends()]
-
-
-@router.post("/metrics", status_code=201, responses=describe_errors(409, 412, 422, 500, 503, 504, 507))
-async def create_metric(
+@router.post(
+    "/metrics",
+    status_code=201,
+    responses=describe_errors(409, 412, 422, 500, 503, 504, 507),
+    response_model=MetricInfo,
+)
+@in_child
+def create_metric(
     body: MetricText,
-    saver: TheMetricSaver,
+    service: TheService,
+    tenant: TheTenant,
     *,
     replace: Annotated[bool, Query(description="whether a metric that you made may be replaced")] = False,
-) -> MetricInfo:
+    if_match: IfMatch = None,
+) -> TaskAnswer:
     """Create a metric of your own from the text of a metric file; it can be used at once.
 
     With the header `If-Match` and the `ETag` of a metric that you made, that is replaced, unless it has changed since.
     """
-    return await saver.save(body.yaml, replace=replace)
+    return _save(service, tenant, body.yaml, replace=replace, if_match=if_match)
+
+
+def _save(service: Service, tenant: Tenant, text: str, *, replace: bool, if_match: str | None) -> TaskAnswer:
+    """Save a text as a metric of a tenant on the condition that is stated; return it with its entity tag."""
+    try:
+        metric = parse_metric(text, SOURCE)
+        _check_judge(service, metric)
+        with get_tenant_quotas(service, tenant).reserve("disk"):
+            saved = service.library.add(tenant.metrics, metric, text, replace=replace, if_match=if_match)
+    except DefinitionError as error:
+        raise ServeError("invalid_metric", "yaml: not a valid metric", faults=parse_faults(error.faults)) from error
+    return TaskAnswer(MetricInfo(**_build_info(saved)), build_headers(build_etag(text)))
 
 
 @router.post("/metrics/check", responses=describe_errors(422, 503, 504))
-async def check_metric(body: MetricText, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricCheck:
+@in_child
+def check_metric(body: MetricText, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricCheck:
     """Check the text of a metric file: report all faults at once, then warnings about unreliable judging."""
-    reading = await service.workers.run(tenant_metrics.tenant.name, read_metric_text, body.yaml)
-    return MetricCheck(**await run_in_threadpool(_check_text, reading, tenant_metrics, service))
+    return MetricCheck(**_check_text(read_metric_text(body.yaml), tenant_metrics, service))
 
 
 @router.post("/metrics/edit", responses=describe_errors(422, 503, 504))
-async def edit_metric(body: MetricEditRequest, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricEdit:
+@in_child
+def edit_metric(body: MetricEditRequest, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricEdit:
     """Put new values of fields in the text of a metric file, and check it; nothing is stored.
 
     All other fields stay as they are written, with their comments.
     """
-    text, reading = await service.workers.run(tenant_metrics.tenant.name, edit_metric_text, body.yaml, body.fields)
-    return MetricEdit(yaml=text, **await run_in_threadpool(_check_text, reading, tenant_metrics, service))
+    text, reading = edit_metric_text(body.yaml, body.fields)
+    return MetricEdit(yaml=text, **_check_text(reading, tenant_metrics, service))
 
 
 def _check_text(reading: ReadText, tenant_metrics: TenantMetrics, service: Service) -> dict[str, Any]:
@@ -176,16 +162,17 @@ async def draft_metric(body: DraftRequest, service: TheService, tenant_metrics: 
     return MetricDraft(yaml=write_metric(draft.metric), warnings=draft.remarks, usage=draft.usage)
 
 
-@router.get("/metrics/{name}", responses=describe_errors(404, 422, 500))
-def show_metric(name: PathName, tenant_metrics: TheTenantMetrics, response: Response) -> MetricDetail:
+@router.get("/metrics/{name}", responses=describe_errors(404, 422, 500, 503, 504), response_model=MetricDetail)
+@in_child
+def show_metric(name: PathName, tenant_metrics: TheTenantMetrics) -> TaskAnswer:
     """Show a metric in full, with the text of its file, and its `ETag` for saving it again."""
     library_metric = tenant_metrics.find(name)
-    if library_metric.text is not None:
-        response.headers.update(build_headers(build_etag(library_metric.text)))
-    return _build_detail(library_metric)
+    headers = {} if library_metric.text is None else build_headers(build_etag(library_metric.text))
+    return TaskAnswer(_build_detail(library_metric), headers)
 
 
-@router.delete("/metrics/{name}", status_code=204, responses=describe_errors(403, 404, 409, 412, 422, 500))
+@router.delete("/metrics/{name}", status_code=204, responses=describe_errors(403, 404, 409, 412, 422, 500, 503, 504))
+@in_child
 def delete_metric(name: PathName, tenant_metrics: TheTenantMetrics, if_match: IfMatch = None) -> None:
     """Delete a metric of your own with its versions.
 
@@ -194,13 +181,15 @@ def delete_metric(name: PathName, tenant_metrics: TheTenantMetrics, if_match: If
     tenant_metrics.library.remove(tenant_metrics.tenant.metrics, name, if_match=if_match)
 
 
-@router.get("/metrics/{name}/versions", responses=describe_errors(403, 404, 422, 500))
+@router.get("/metrics/{name}/versions", responses=describe_errors(403, 404, 422, 500, 503, 504))
+@in_child
 def list_metric_versions(name: PathName, tenant_metrics: TheTenantMetrics) -> MetricVersionList:
     """List the versions of a metric of your own; each save keeps the former one, up to 50 of them."""
     return MetricVersionList(versions=tenant_metrics.library.list_versions(tenant_metrics.tenant.metrics, name))
 
 
-@router.get("/metrics/{name}/versions/{version}", responses=describe_errors(403, 404, 422, 500))
+@router.get("/metrics/{name}/versions/{version}", responses=describe_errors(403, 404, 422, 500, 503, 504))
+@in_child
 def show_metric_version(name: PathName, version: VersionNumber, tenant_metrics: TheTenantMetrics) -> MetricVersionText:
     """Show the text of a version of a metric of your own."""
     text = tenant_metrics.library.read_version(tenant_metrics.tenant.metrics, name, version)
@@ -208,34 +197,32 @@ def show_metric_version(name: PathName, version: VersionNumber, tenant_metrics: 
 
 
 @router.get("/metrics/{name}/versions/{version}/diff", responses=describe_errors(403, 404, 422, 500, 503, 504))
-async def compare_metric_versions(
+@in_child
+def compare_metric_versions(
     name: PathName,
     version: VersionNumber,
     tenant_metrics: TheTenantMetrics,
-    service: TheService,
     to: Annotated[int | None, Query(ge=1, description="the new version; by default the current one")] = None,
 ) -> MetricDiff:
     """Compare the lines of a version of a metric of your own with those of another."""
-    read = partial(tenant_metrics.library.read_version, tenant_metrics.tenant.metrics, name)
-    old = await run_in_threadpool(read, version)
-    listing = partial(tenant_metrics.library.list_versions, tenant_metrics.tenant.metrics, name)
-    new = to if to is not None else (await run_in_threadpool(listing))[0].version
-    lines = await service.workers.run(
-        tenant_metrics.tenant.name, compare_texts, old, await run_in_threadpool(read, new)
-    )
-    return MetricDiff(old=version, new=new, lines=lines)
+    library, folder = tenant_metrics.library, tenant_metrics.tenant.metrics
+    old = library.read_version(folder, name, version)
+    new = to if to is not None else library.list_versions(folder, name)[0].version
+    return MetricDiff(old=version, new=new, lines=compare_texts(old, library.read_version(folder, name, new)))
 
 
 @router.post(
     "/metrics/{name}/versions/{version}/restore",
     responses=describe_errors(403, 404, 409, 412, 422, 500, 503, 504, 507),
+    response_model=MetricInfo,
 )
-async def restore_metric_version(
-    name: PathName, version: VersionNumber, tenant_metrics: TheTenantMetrics, saver: TheMetricSaver
-) -> MetricInfo:
+@in_child
+def restore_metric_version(
+    name: PathName, version: VersionNumber, service: TheService, tenant: TheTenant, if_match: IfMatch = None
+) -> TaskAnswer:
     """Save a version of a metric of your own as the current one, which is kept as a version itself."""
-    read = partial(tenant_metrics.library.read_version, tenant_metrics.tenant.metrics, name, version)
-    return await saver.save(await run_in_threadpool(read), replace=True)
+    text = service.library.read_version(tenant.metrics, name, version)
+    return _save(service, tenant, text, replace=True, if_match=if_match)
 
 
 def _check_judge(service: Service, metric: FileMetric) -> None:

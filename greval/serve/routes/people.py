@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 from pathlib import Path
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Request
 from pydantic import Field, StringConstraints
 
 from greval._util.wording import format_count
@@ -16,14 +15,21 @@ from greval.records.record import Record
 from greval.runs.run_reader import read_known_scales
 from greval.runs.store import Store
 from greval.runs.store.disk import lock_folder
+from greval.serve.child_routes import in_child
 from greval.serve.jobs.info import JudgedFolder
 from greval.serve.problems import ServeError, build_fault, build_invalid_request_error, describe_errors
 from greval.serve.schemas.cursors import Cursor, decode_row_cursor, encode_cursor
 from greval.serve.schemas.requests import INTEGRAL, ShortText, StrictRequest
-from greval.serve.service import TheService, TheTenant
+from greval.serve.service import TheTasks
 from greval.serve.state.datasets import KINDS
-from greval.serve.state.file_receiver import MAX_WHOLE_FILE_BYTES, describe_file_body, find_extension, receive_file
+from greval.serve.state.file_receiver import (
+    MAX_WHOLE_FILE_BYTES,
+    describe_file_body,
+    find_extension,
+    receive_in_folder,
+)
 from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors
+from greval.serve.tenant_quotas import get_tenant_quotas
 from greval.serve.workers.pool import blame_file_for_limits
 from greval.trust.annotations.files import ANNOTATIONS_FILE, keep_annotations, read_run_annotations
 from greval.trust.annotations.reading import read_annotations
@@ -76,8 +82,7 @@ class LabelRequest(StrictRequest):
 )
 async def put_annotations(
     request: Request,
-    service: TheService,
-    tenant: TheTenant,
+    tasks: TheTasks,
     folder: JudgedFolder,
     annotator: Annotated[
         str | None, Query(min_length=1, max_length=200, description="who labelled, if the rows do not say it")
@@ -89,13 +94,11 @@ async def put_annotations(
     replaces an older one of the same item and annotator. If a row is invalid, nothing is stored.
     """
     ending = find_extension(request.headers.get("content-type", ""), KINDS)
-    new = folder / f".annotations-{secrets.token_hex(8)}{ending}"
-    try:
-        await receive_file(request.stream(), new, min(MAX_WHOLE_FILE_BYTES, service.settings.limits.upload))
+    path, limits = folder / f"annotations{ending}", tasks.service.settings.limits
+    quotas, most = get_tenant_quotas(tasks.service, tasks.tenant), min(MAX_WHOLE_FILE_BYTES, limits.upload)
+    async with receive_in_folder(request.stream(), path, most, quotas=quotas, kind="disk") as sent:
         with blame_file_for_limits():
-            return await service.workers.run(tenant.name, store_annotations, folder, new, annotator)
-    finally:
-        new.unlink(missing_ok=True)
+            return await tasks.run(store_annotations, folder, sent.path, annotator)
 
 
 def store_annotations(folder: Path, file: Path, annotator: str | None) -> StoredAnnotations:
@@ -126,21 +129,17 @@ def _format_row(place: str) -> str:
 
 
 @router.get("/{id}/annotations", responses=describe_errors(404, 409, 422, 503, 504))
-async def list_annotations(
-    service: TheService,
-    tenant: TheTenant,
+@in_child
+def list_annotations(
     folder: JudgedFolder,
     cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=10_000, description="how many at most")] = 1_000,
 ) -> AnnotationPage:
     """List the annotations of a run, page by page."""
-    return await service.workers.run(tenant.name, read_annotation_page, folder, decode_row_cursor(cursor), limit)
-
-
-def read_annotation_page(folder: Path, begin: int, limit: int) -> AnnotationPage:
-    """Read annotations of a run from a position on; the whole file is read each time."""
+    # The whole file is read each time.
     with hide_paths_in_errors(folder):
         annotations = read_run_annotations(folder).annotations if (folder / ANNOTATIONS_FILE).is_file() else ()
+    begin = decode_row_cursor(cursor)
     end = begin + limit
     return AnnotationPage(
         annotations=tuple(annotations[begin:end]), next=encode_cursor(end if len(annotations) > end else None)
@@ -148,22 +147,17 @@ def read_annotation_page(folder: Path, begin: int, limit: int) -> AnnotationPage
 
 
 @router.post("/{id}/labels", responses=describe_errors(404, 409, 422, 503, 504), response_model=LabelQueue)
-async def plan_run_labels(body: LabelRequest, service: TheService, tenant: TheTenant, folder: JudgedFolder) -> Response:
+@in_child
+def plan_run_labels(body: LabelRequest, folder: JudgedFolder) -> str:
     """Plan the items that an annotator labels next; the same request continues the same sample.
 
     A label is an annotation with the `content`, `weight` and `stratum` of its item: send it to
     `PUT /v1/runs/{id}/annotations`.
     """
-    content = await service.workers.run(tenant.name, dump_label_queue, folder, body)
-    return Response(content, media_type="application/json")
-
-
-def dump_label_queue(folder: Path, request: LabelRequest) -> str:
-    """Return the items that an annotator labels next as JSON; all judged items of the run are read each time."""
-    options = request.model_dump(exclude={"metric", "blind"})
+    options = body.model_dump(exclude={"metric", "blind"})
     with hide_paths_in_errors(folder):
         try:
-            queue = plan_labels(folder, request.metric, suggestions=not request.blind, **options)
+            queue = plan_labels(folder, body.metric, suggestions=not body.blind, **options)
         except ArgillaArgumentError as error:
             raise build_invalid_request_error([build_fault(f"body.{error.argument}", error.reason)]) from error
         return dump_without_paths(queue, folder)

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter
-from fastapi.concurrency import run_in_threadpool
 from pydantic import Field
 
-from greval.records.metric import Metric, ReasonDepth
+from greval.records.metric import ReasonDepth
 from greval.records.record import Record
 from greval.runs.replay import RefusedMetric, ReplayableMetric, ReplayedMetric, preview_replay, replay
 from greval.serve.jobs.info import JudgedFolder, read_run_info
 from greval.serve.jobs.queue import ACTIVE, read_job_spec
-from greval.serve.jobs.requests import lock_ended_run, update_replayed_job
+from greval.serve.jobs.requests import update_replayed_job
 from greval.serve.problems import ServeError, describe_errors, report_full_disk
+from greval.serve.routes.runs import TheJobManager
 from greval.serve.schemas.requests import MetricName, StrictRequest
-from greval.serve.service import TheService, TheTenant
+from greval.serve.service import TheTasks
 from greval.serve.settings import ServerSettings
 from greval.serve.state.metric_library import dump_metrics, restore_metrics
 from greval.serve.state.metric_runner import TheTenantMetrics
@@ -56,8 +54,8 @@ class RunReplay(Record):
 
 @router.post("/{id}/replay", responses=describe_errors(404, 409, 422, 503, 504, 507))
 async def replay_run(
-    service: TheService,
-    tenant: TheTenant,
+    tasks: TheTasks,
+    runs: TheJobManager,
     tenant_metrics: TheTenantMetrics,
     folder: JudgedFolder,
     body: ReplayRequest | None = None,
@@ -67,34 +65,33 @@ async def replay_run(
     Use it after a change of scores, of shares computed from notes, or of `pass`. A metric for which the judge would be
     asked something else is refused, with what changed; the others are read again. All is written, or nothing.
     """
-    request = body or ReplayRequest()
-    spec = await run_in_threadpool(read_job_spec, folder)
+    request, service, tenant = body or ReplayRequest(), tasks.service, tasks.tenant
+    spec = await tasks.run_in_thread(read_job_spec, folder)
     depth = spec.asked.reason_depth if spec else None
-
-    def find_metrics() -> list[Metric]:
-        return [
-            metric for metric in tenant_metrics.find_metrics(request.metrics, depth) if metric.name in request.metrics
-        ]
-
-    metrics = await run_in_threadpool(find_metrics)
-    work = partial(replay_folder, service.settings, folder, dump_metrics(metrics), depth, preview=request.preview)
+    metrics = await tenant_metrics.look_up(tenant_metrics.find_metrics, request.metrics, depth)
+    metrics = [metric for metric in metrics if metric.name in request.metrics]
+    order = service.child_settings, folder, dump_metrics(metrics), depth, request.preview
     if request.preview:
-        return await service.workers.run(tenant.name, work)
+        return await tasks.run(replay_folder, *order)
     get_tenant_quotas(service, tenant).check_stored("disk")
-    with await asyncio.to_thread(lock_ended_run, folder, "it is worked on; replay it when it has ended"):
-        info = await run_in_threadpool(read_run_info, tenant, folder)
+    with await runs.lock_ended_run(folder, "it is worked on; replay it when it has ended"):
+        info = await tasks.run_in_thread(read_run_info, tenant, folder)
         if info.status in ACTIVE:
             raise ServeError("run_active", f"run {info.id!r}: is {info.status}; replay it when it has ended")
-        done = await service.workers.run(tenant.name, work)
+        done = await tasks.run(replay_folder, *order)
         names = {replayed.metric for replayed in done.replayed}
         edited = {metric.name: metric.model_dump(mode="json") for metric in metrics if metric.name in names}
         with report_full_disk():
-            await asyncio.to_thread(update_replayed_job, folder, edited)
+            await tasks.run_in_thread(update_replayed_job, folder, edited)
     return done
 
 
 def replay_folder(
-    settings: ServerSettings, folder: Path, definitions: Sequence[object], depth: ReasonDepth | None, *, preview: bool
+    settings: ServerSettings,
+    folder: Path,
+    definitions: Sequence[object],
+    depth: ReasonDepth | None,
+    preview: bool,  # noqa: FBT001 - a child process gets no keywords
 ) -> RunReplay:
     """Read a run again by these definitions, or find what that would do; the server calls it in a child process."""
     metrics = restore_metrics(settings, definitions)

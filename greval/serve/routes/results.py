@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query
 
 from greval.records.case import Case
 from greval.records.judge_call import JudgeCall
@@ -17,6 +17,7 @@ from greval.records.result import Result
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter
 from greval.runs.store.pages import CaseLine, find_case, read_call_page, read_case_page, read_result_page
+from greval.serve.child_routes import in_child
 from greval.serve.jobs.info import JudgedFolder
 from greval.serve.problems import ServeError, describe_errors
 from greval.serve.schemas.cursors import Cursor, Limit, decode_row_cursor, encode_cursor
@@ -64,7 +65,8 @@ class CaseDetail(Record):
     results: tuple[Result, ...]
 
 
-@router.get("/{id}/results", responses=describe_errors(404, 409, 422), response_model=ResultPage)
+@router.get("/{id}/results", responses=describe_errors(404, 409, 422, 503, 504), response_model=ResultPage)
+@in_child
 def list_results(  # noqa: PLR0913 - what one may ask for
     folder: JudgedFolder,
     *,
@@ -75,7 +77,7 @@ def list_results(  # noqa: PLR0913 - what one may ask for
     tag: Tag = None,
     cursor: Cursor = None,
     limit: Limit = 100,
-) -> Response:
+) -> str:
     """List the results of a run page by page, also while it runs.
 
     A result that is judged again meanwhile appears once more on a later page and replaces the older one.
@@ -90,10 +92,12 @@ def list_results(  # noqa: PLR0913 - what one may ask for
     )
     with _open_run(folder) as store:
         lines, following = read_result_page(store, result_filter, after=decode_row_cursor(cursor), limit=limit)
-    return _build_json_response(f'{{"results":[{",".join(lines)}],"next":{json.dumps(encode_cursor(following))}}}')
+    # As they are stored: parsing and serialising them would cost more than the rest of the request.
+    return f'{{"results":[{",".join(lines)}],"next":{json.dumps(encode_cursor(following))}}}'
 
 
-@router.get("/{id}/calls", responses=describe_errors(404, 409, 422))
+@router.get("/{id}/calls", responses=describe_errors(404, 409, 422, 503, 504))
+@in_child
 def list_calls(
     folder: JudgedFolder,
     *,
@@ -115,7 +119,8 @@ def list_calls(
     return CallPage(calls=tuple(calls), next=encode_cursor(following))
 
 
-@router.get("/{id}/cases", responses=describe_errors(404, 409, 422))
+@router.get("/{id}/cases", responses=describe_errors(404, 409, 422, 503, 504))
+@in_child
 def list_cases(folder: JudgedFolder, cursor: Cursor = None, limit: Limit = 100) -> CasePage:
     """List the cases of a run page by page, with the outcome of each of their metrics."""
     with _open_run(folder) as store:
@@ -123,13 +128,14 @@ def list_cases(folder: JudgedFolder, cursor: Cursor = None, limit: Limit = 100) 
     return CasePage(cases=tuple(cases), next=encode_cursor(following))
 
 
-@router.get("/{id}/case", responses=describe_errors(404, 409, 422), response_model=CaseDetail)
-def show_case(folder: JudgedFolder, sample_id: SampleId, method: MethodOfCase = "") -> Response:
+@router.get("/{id}/case", responses=describe_errors(404, 409, 422, 503, 504), response_model=CaseDetail)
+@in_child
+def show_case(folder: JudgedFolder, sample_id: SampleId, method: MethodOfCase = "") -> str:
     """Show a case as it was judged, with all of its results."""
     case = read_case(folder, sample_id, method)
     with _open_run(folder) as store:
         lines, _ = read_result_page(store, ResultFilter(sample_id=sample_id, method=method), limit=1000)
-    return _build_json_response(f'{{"case":{case.model_dump_json()},"results":[{",".join(lines)}]}}')
+    return f'{{"case":{case.model_dump_json()},"results":[{",".join(lines)}]}}'
 
 
 def read_case(folder: Path, sample_id: str, method: str) -> Case:
@@ -147,8 +153,3 @@ def _open_run(folder: Path) -> Iterator[Store]:
     """Open a run for reading; errors name the run, not a path of this machine."""
     with hide_paths_in_errors(folder), Store.open(folder) as store:
         yield store
-
-
-def _build_json_response(text: str) -> Response:
-    """Return stored JSON unchanged; parsing and serialising it would cost more than the rest of the request."""
-    return Response(text, media_type="application/json")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import secrets
 import shutil
 import time
@@ -20,12 +19,10 @@ from pydantic import JsonValue
 
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
-from greval.metrics.computed.outcomes import compute_outcome
 from greval.records.case import Case
-from greval.records.metric import ComputedMetric, Metric
 from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
-from greval.records.result import Skipped
+from greval.serve.child_routes import in_child
 from greval.serve.ids import build_not_found_error
 from greval.serve.jobs.idempotency import hold_key
 from greval.serve.jobs.info import RunFolder, list_run_folders, read_run_info, stream_events
@@ -38,13 +35,13 @@ from greval.serve.jobs.queue import (
     RunInfo,
     RunRequest,
     is_run_folder,
-    read_job_spec,
+    read_job_head,
     remove_run_folder,
 )
-from greval.serve.jobs.requests import build_job_spec, enqueue_job, lock_ended_run, resume_job
+from greval.serve.jobs.requests import build_job_spec, enqueue_job, resume_job
 from greval.serve.problems import ServeError, build_fault, describe_errors, report_full_disk
-from greval.serve.schemas.cursors import Cursor, Limit, build_cursor_error, decode_cursor, encode_cursor
-from greval.serve.service import Service, Tenant, TheService, TheTenant
+from greval.serve.schemas.cursors import Cursor, Limit, decode_named_cursor, encode_cursor
+from greval.serve.service import Service, Tenant, TheService, TheTasks, TheTenant
 from greval.serve.settings import ServerSettings
 from greval.serve.state.datasets import DatasetFile, find_dataset_file, select_rows
 from greval.serve.state.metric_library import restore_metrics
@@ -95,25 +92,23 @@ class JobStarter:
     response: Response
     service: TheService
     tenant: TheTenant
+    tasks: TheTasks
     tenant_metrics: TheTenantMetrics
     runs: TheJobManager
     idempotency_key: IdempotencyKey = None
 
     async def start(self, body: JobRequest, check: Callable[[JobSpec], Awaitable[None]]) -> RunInfo:
         """Check a request, queue the job, and return it; `check` raises an error if the job could not begin."""
-        spec = await asyncio.to_thread(self._prepare, body)
+        names = [*body.metrics] if isinstance(body, RunRequest) else [body.metric]
+        metrics = await self.tenant_metrics.look_up(self.tenant_metrics.find_metrics, names, body.reason_depth)
+        spec = await self.tasks.run_in_thread(build_job_spec, self.service, self.tenant, body, metrics)
         await check(spec)
         enqueue = self._enqueue_once if self.idempotency_key else self._enqueue
         with report_full_disk():
-            folder = await asyncio.to_thread(enqueue, spec)
+            folder = await self.tasks.run_in_thread(enqueue, spec)
         self.runs.wake()
         self.response.headers["Location"] = f"/v1/runs/{folder.name}"
-        return await asyncio.to_thread(read_run_info, self.tenant, folder)
-
-    def _prepare(self, body: JobRequest) -> JobSpec:
-        names = [*body.metrics] if isinstance(body, RunRequest) else [body.metric]
-        metrics = self.tenant_metrics.find_metrics(names, body.reason_depth)
-        return build_job_spec(self.service, self.tenant, body, metrics)
+        return await self.tasks.run_in_thread(read_run_info, self.tenant, folder)
 
     def _enqueue(self, spec: JobSpec) -> Path:
         return enqueue_job(self.runs.queue, get_tenant_quotas(self.service, self.tenant), spec)
@@ -173,7 +168,8 @@ def explain_unserved(
         if not isinstance(case, Case):
             continue
         for metric in metrics:
-            reason = _explain_skip(metric, case)
+            # Nothing is computed: that may take as long as the run.
+            reason = None if case.error is not None else explain_missing_needs(metric, case)
             if reason is None:
                 return {}
             reasons.setdefault(metric.name, reason)
@@ -185,24 +181,13 @@ def explain_unserved(
     return reasons
 
 
-def _explain_skip(metric: Metric, case: Case) -> str | None:
-    """Return why a metric would be skipped for a case, None if it would judge it or fail."""
-    if case.error is not None:
-        return None
-    if missing := explain_missing_needs(metric, case):
-        return missing
-    outcome = compute_outcome(metric, case) if isinstance(metric, ComputedMetric) else None
-    return outcome.reason if isinstance(outcome, Skipped) else None
-
-
-@router.get("", responses=describe_errors(422))
+@router.get("", responses=describe_errors(422, 503, 504))
+@in_child
 def list_runs(tenant: TheTenant, cursor: Cursor = None, limit: Limit = 100) -> RunList:
     """List the runs, newest first, including those that the command line created in the same folder."""
     folders = list_run_folders(tenant)
-    if cursor is not None:
-        created, name = _decode_run_cursor(cursor)
-        # By time and name, so that no run is lost between pages if several have one time.
-        folders = [(at, folder) for at, folder in folders if (at, folder.name) < (created, name)]
+    if before := decode_named_cursor(cursor):
+        folders = [(at, folder) for at, folder in folders if (at, folder.name) < before]
     page = folders[:limit]
     more: JsonValue = [page[-1][0], page[-1][1].name] if len(folders) > limit else None
     infos = []
@@ -246,28 +231,28 @@ def _copy_run(shipped: Path, folder: Path, quotas: TenantQuotas) -> None:
 
 
 @router.get("/{id}", responses=describe_errors(404, 422))
-def show_run(tenant: TheTenant, folder: RunFolder) -> RunInfo:
+async def show_run(tasks: TheTasks, folder: RunFolder) -> RunInfo:
     """Show the current state of a run."""
-    return read_run_info(tenant, folder)
+    return await tasks.run_in_thread(read_run_info, tasks.tenant, folder)
 
 
 @router.delete("/{id}", status_code=204, responses=describe_errors(404, 409, 422))
-def delete_run(tenant: TheTenant, folder: RunFolder) -> None:
+async def delete_run(tasks: TheTasks, runs: TheJobManager, folder: RunFolder) -> None:
     """Delete a run with all its results. Cancel it first if it is queued or running."""
-    with lock_ended_run(folder, "is worked on; cancel it first"):
-        info = read_run_info(tenant, folder)
+    with await runs.lock_ended_run(folder, "is worked on; cancel it first"):
+        info = await tasks.run_in_thread(read_run_info, tasks.tenant, folder)
         if info.status in ACTIVE:
             raise ServeError("run_active", f"run {info.id!r}: is {info.status}; cancel it first")
-        remove_run_folder(folder)
+        await tasks.run_in_thread(remove_run_folder, folder)
 
 
 @router.post("/{id}/cancel", status_code=202, responses=describe_errors(404, 409, 422))
-async def cancel_run(tenant: TheTenant, runs: TheJobManager, folder: RunFolder) -> RunInfo:
+async def cancel_run(tasks: TheTasks, runs: TheJobManager, folder: RunFolder) -> RunInfo:
     """Cancel a run: calls in flight are finished and stored, no further calls are made. It can be resumed."""
-    info = await asyncio.to_thread(read_run_info, tenant, folder)
+    info = await tasks.run_in_thread(read_run_info, tasks.tenant, folder)
     if info.status not in ACTIVE:
         raise ServeError("run_ended", f"run {info.id!r}: is {info.status}; there is nothing to cancel")
-    if read_job_spec(folder) is None:
+    if read_job_head(folder) is None:
         raise ServeError("run_of_command_line", f"run {info.id!r}: was started on the command line; stop it there")
     try:
         runs.cancel(folder)
@@ -279,20 +264,16 @@ async def cancel_run(tenant: TheTenant, runs: TheJobManager, folder: RunFolder) 
 
 @router.post("/{id}/resume", status_code=202, responses=describe_errors(404, 409, 422, 503, 507))
 async def resume_run(
-    service: TheService,
-    tenant: TheTenant,
-    runs: TheJobManager,
-    folder: RunFolder,
-    body: ResumeRequest | None = None,
+    tasks: TheTasks, runs: TheJobManager, folder: RunFolder, body: ResumeRequest | None = None
 ) -> RunInfo:
     """Resume a stopped or failed run: only missing and failed results are judged.
 
     A run that reached a cap goes on only if the body holds a higher one: caps include what was spent before.
     """
-    with report_full_disk():
-        await asyncio.to_thread(resume_job, service, runs.queue, tenant, folder, body)
+    with report_full_disk(), await runs.lock_ended_run(folder, "it is worked on already"):
+        await tasks.run_in_thread(resume_job, tasks.service, runs.queue, tasks.tenant, folder, body)
     runs.wake()
-    return await asyncio.to_thread(read_run_info, tenant, folder)
+    return await tasks.run_in_thread(read_run_info, tasks.tenant, folder)
 
 
 async def follow_state(tenant: TheTenant, runs: TheJobManager, folder: RunFolder) -> Callable[[], Awaitable[RunInfo]]:
@@ -318,12 +299,3 @@ async def follow_run(
     """
     async for event in stream_events(look):
         yield event
-
-
-def _decode_run_cursor(cursor: str) -> tuple[int, str]:
-    """Return the creation time and the name in a cursor of runs, or raise `ServeError` (422)."""
-    match decode_cursor(cursor):
-        case [int(made), str(name)]:
-            return made, name
-        case _:
-            raise build_cursor_error()

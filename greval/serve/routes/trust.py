@@ -15,7 +15,7 @@ from greval.serve.jobs.queue import ACTIVE, RESULT_FILES, AlignRequest, JobKind,
 from greval.serve.problems import ServeError, describe_errors
 from greval.serve.routes.forecast import NO_FOLDER
 from greval.serve.routes.runs import TheJobStarter
-from greval.serve.service import Tenant, TheTenant
+from greval.serve.service import Tenant, TheTasks
 from greval.serve.settings import ServerSettings
 from greval.serve.state.datasets import DatasetFile, find_dataset_file
 from greval.serve.state.metric_library import restore_metrics
@@ -74,12 +74,13 @@ async def start_alignment(body: AlignRequest, starter: TheJobStarter) -> RunInfo
     responses={304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422)},
     response_model=Probe,
 )
-def show_probe(request: Request, tenant: TheTenant, folder: RunFolder) -> Response:
+async def show_probe(request: Request, tasks: TheTasks, folder: RunFolder) -> Response:
     """Show the result of a probe: the kill rate of each check, the noise of the judge, and what was not caught.
 
     It is there once the probe has ended, also at a cap: the figures then cover what was judged, and `why` says so.
     """
-    return build_conditional_response(request, _read_result(tenant, folder, "probe"), "application/json")
+    content = await tasks.run_in_thread(_read_result, tasks.tenant, folder, "probe")
+    return build_conditional_response(request, content)
 
 
 @router.get(
@@ -87,12 +88,13 @@ def show_probe(request: Request, tenant: TheTenant, folder: RunFolder) -> Respon
     responses={304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422)},
     response_model=Alignment,
 )
-def show_alignment(request: Request, tenant: TheTenant, folder: RunFolder) -> Response:
+async def show_alignment(request: Request, tasks: TheTasks, folder: RunFolder) -> Response:
     """Show the result of an alignment: the attempts, the gain, and the text of the new metric file if it was accepted.
 
     It is there once the alignment has finished; one that was stopped has to be resumed.
     """
-    return build_conditional_response(request, _read_result(tenant, folder, "alignment"), "application/json")
+    content = await tasks.run_in_thread(_read_result, tasks.tenant, folder, "alignment")
+    return build_conditional_response(request, content)
 
 
 def _read_result(tenant: Tenant, folder: Path, kind: JobKind) -> bytes:

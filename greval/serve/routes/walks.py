@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter, Response
-from starlette.concurrency import run_in_threadpool
 
 from greval.records.case import Case
 from greval.report.walk import draw_walk_svg
+from greval.serve.child_routes import in_child
 from greval.serve.file_response import NO_SCRIPTS
 from greval.serve.jobs.info import JudgedFolder
 from greval.serve.problems import ServeError, describe_errors
 from greval.serve.routes.results import MethodOfCase, SampleId, read_case
 from greval.serve.schemas.cases import SINGLE_INPUT, check_limits, parse_cases
 from greval.serve.schemas.requests import StrictRequest
-from greval.serve.service import Service, Tenant, TheService, TheTenant
+from greval.serve.service import TheService
+from greval.serve.workers.child import TaskAnswer
 
 router = APIRouter(prefix="/v1", tags=["runs"])
 
@@ -32,41 +33,37 @@ class WalkRequest(StrictRequest):
 
 
 @router.get(
-    "/runs/{id}/walk.svg", responses={**DRAWING, **describe_errors(404, 409, 422, 503, 504)}, response_class=Response
+    "/runs/{id}/walk.svg",
+    responses={**DRAWING, **describe_errors(404, 409, 422, 503, 504)},
+    response_class=Response,
+    response_model=None,
 )
-async def draw_walk(
-    service: TheService,
-    tenant: TheTenant,
-    folder: JudgedFolder,
-    sample_id: SampleId,
-    method: MethodOfCase = "",
-) -> Response:
+@in_child
+def draw_walk(folder: JudgedFolder, sample_id: SampleId, method: MethodOfCase = "") -> TaskAnswer:
     """Draw the walk of a case through the graph: nodes by their distance from the start, and what the gold expects.
 
     It is the drawing of the HTML report. Of a walk with more than 60 nodes it has the gold and what leads to it.
     """
-    case = await run_in_threadpool(read_case, folder, sample_id, method)
-    return await _draw(service, tenant, case, f"case {sample_id[:64]!r}")
+    return _draw(read_case(folder, sample_id, method), f"case {sample_id[:64]!r}")
 
 
-@router.post("/walk.svg", responses={**DRAWING, **describe_errors(404, 422, 503, 504)}, response_class=Response)
-async def draw_sent_walk(body: WalkRequest, service: TheService, tenant: TheTenant) -> Response:
+@router.post(
+    "/walk.svg",
+    responses={**DRAWING, **describe_errors(404, 422, 503, 504)},
+    response_class=Response,
+    response_model=None,
+)
+@in_child
+def draw_sent_walk(body: WalkRequest, service: TheService) -> TaskAnswer:
     """Draw the walk of a case that is sent, as that of a case of a run."""
     check_limits([body.input], service.settings.limits, SINGLE_INPUT)
     (case,) = parse_cases([body.input], SINGLE_INPUT)
-    return await _draw(service, tenant, case, SINGLE_INPUT)
+    return _draw(case, SINGLE_INPUT)
 
 
-async def _draw(service: Service, tenant: Tenant, case: Case, name: str) -> Response:
-    """Return the drawing of a case's walk, or raise `ServeError` (404) if it has none."""
-    drawing = await service.workers.run(tenant.name, draw_case_walk, case)
-    if not drawing:
-        raise ServeError("walk_not_found", f"{name}: records no walk; its traversal has no node and no edge")
-    return Response(drawing, media_type=SVG, headers={"Content-Security-Policy": NO_SCRIPTS})
-
-
-def draw_case_walk(case: Case) -> str:
-    """Draw the walk of a case as an SVG, in a child process; empty if it visits nothing and the gold has no edge."""
+def _draw(case: Case, name: str) -> TaskAnswer:
+    """Return the drawing of a case's walk, or raise `ServeError` (404) if it visits nothing and expects no edge."""
     if case.traversal is None or not (case.traversal.visited or (case.gold and case.gold.expected_edges)):
-        return ""
-    return draw_walk_svg(case.traversal, case.gold, title=case.question)
+        raise ServeError("walk_not_found", f"{name}: records no walk; its traversal has no node and no edge")
+    drawing = draw_walk_svg(case.traversal, case.gold, title=case.question)
+    return TaskAnswer(drawing, {"Content-Type": SVG, "Content-Security-Policy": NO_SCRIPTS})

@@ -15,6 +15,8 @@ MAX_ROWS = 2**62
 Cursor = Annotated[
     str | None, Query(max_length=512, description="`next` of the page before; without it the first page is given")
 ]
+NamedPosition = tuple[int, str]
+"""A time in nanoseconds and a name: no entry is lost between pages if several have one time."""
 Limit = Annotated[int, Query(ge=1, le=1000, description="how many at most")]
 
 
@@ -44,6 +46,17 @@ def decode_row_cursor(cursor: str | None) -> int:
     if not isinstance(position, int) or isinstance(position, bool) or not 0 <= position < MAX_ROWS:
         raise build_cursor_error()
     return position
+
+
+def decode_named_cursor(cursor: str | None) -> NamedPosition | None:
+    """Return the time and the name before which a page begins, None for the first page, or raise `ServeError` (422)."""
+    if cursor is None:
+        return None
+    match decode_cursor(cursor):
+        case [int(made), str(name)]:
+            return made, name
+        case _:
+            raise build_cursor_error()
 
 
 def build_cursor_error() -> ServeError:

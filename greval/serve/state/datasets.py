@@ -28,7 +28,7 @@ from greval.runs.store.pages import MAX_PAGE_CHARACTERS
 from greval.serve.case_limits import explain_refusal
 from greval.serve.ids import build_not_found_error, resolve_folder
 from greval.serve.problems import ServeError, build_fault
-from greval.serve.schemas.cursors import encode_cursor
+from greval.serve.schemas.cursors import NamedPosition, encode_cursor
 from greval.serve.service import Tenant
 from greval.serve.settings import ServerLimits
 from greval.serve.state.file_receiver import ReceivedFile
@@ -51,6 +51,8 @@ MAX_UNREAD_ROWS = 100_000
 """The most unreadable rows of a file: it is no data set then, and reading on would only take time."""
 MAX_LISTED_COLUMNS = 200
 """The most columns that are listed as read by another name, and as ignored."""
+MAX_NAME = 200
+"""The most characters of the name of an ignored column."""
 MAX_MESSAGE = 2_000
 """The most characters of the message about a row."""
 T = TypeVar("T")
@@ -165,7 +167,7 @@ def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limi
         unread_count=unread_count,
         fields=_name_fields(reader.mapping),
         read_columns=_name_fields(reader.columns),
-        ignored=tuple(_take(reader.ignored_columns)),
+        ignored=tuple(name[:MAX_NAME] for name in _take(reader.ignored_columns)),
         columns=dict(file.columns),
         proposed_columns=dict(reader.proposed_columns),
         created=datetime.now(UTC),
@@ -227,14 +229,23 @@ def find_dataset_file(tenant: Tenant, dataset_id: str) -> DatasetFile:
     return DatasetFile(tenant.datasets / info.id / f"{FILE_STEM}{info.kind}", info.name, info.columns)
 
 
-def list_datasets(tenant: Tenant) -> list[DatasetInfo]:
-    """List all data sets of a tenant, newest first."""
-    datasets = []
-    for file in tenant.datasets.glob(f"[!.]*/{INFO_FILE}"):
+def dump_datasets(tenant: Tenant, before: NamedPosition | None, limit: int) -> str:
+    """Return data sets, newest first, as a page of JSON; long ones end it earlier."""
+    files = {file.parent.name: file for file in tenant.datasets.glob(f"[!.]*/{INFO_FILE}")}
+    positions = sorted(((file.stat().st_mtime_ns, name) for name, file in files.items()), reverse=True)
+    if before:
+        positions = [position for position in positions if position < before]
+    infos: list[str] = []
+    last: NamedPosition | None = None
+    for position in positions:
+        if len(infos) == limit or sum(map(len, infos)) > MAX_PAGE_CHARACTERS:
+            break
+        last = position
         # It was deleted meanwhile.
-        with suppress(ServeError):
-            datasets.append(find_dataset(tenant, file.parent.name))
-    return sorted(datasets, key=lambda info: (info.created, info.id), reverse=True)
+        with suppress(OSError):
+            infos.append(files[position[1]].read_text(encoding="utf-8"))
+    cursor = json.dumps(encode_cursor([*last] if last and last != positions[-1] else None))
+    return f'{{"datasets":[{",".join(infos)}],"next":{cursor}}}'
 
 
 def remove_dataset(tenant: Tenant, dataset_id: str) -> None:

@@ -7,15 +7,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
 from dataclasses import dataclass
 
-MAX_CHARACTERS = 32 * 1024 * 1024
-"""The most characters of all results that are kept."""
+MAX_BYTES = 32 * 1024 * 1024
+"""The most bytes of all results that are kept."""
 
 
 @dataclass
 class _Computation:
     """A result that is being computed, and the number of requests that wait for it."""
 
-    task: asyncio.Task[str]
+    task: asyncio.Task[bytes]
     waiters: int = 0
 
 
@@ -26,11 +26,11 @@ class FigureCache:
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Hashable, str] = OrderedDict()
+        self._kept: OrderedDict[Hashable, bytes] = OrderedDict()
         self._size = 0
         self._computed: dict[Hashable, _Computation] = {}
 
-    async def get_json(self, key: Hashable, compute: Callable[[], Coroutine[None, None, str]]) -> str:
+    async def get_json(self, key: Hashable, compute: Callable[[], Coroutine[None, None, bytes]]) -> bytes:
         """Return an analysis result as JSON, from the cache if it is there; a failure is not kept.
 
         The key holds everything that the result depends on.
@@ -49,15 +49,15 @@ class FigureCache:
                 computation.task.cancel()
                 self._forget(key, computation)
 
-    def begin(self, key: Hashable, compute: Callable[[], Coroutine[None, None, str]]) -> None:
+    def begin(self, key: Hashable, compute: Callable[[], Coroutine[None, None, bytes]]) -> None:
         """Begin to compute a result in advance; the request that begins it may end before."""
         if key not in self._kept and key not in self._computed:
             self._start(key, compute)
 
-    def _start(self, key: Hashable, compute: Callable[[], Coroutine[None, None, str]]) -> _Computation:
+    def _start(self, key: Hashable, compute: Callable[[], Coroutine[None, None, bytes]]) -> _Computation:
         computation = self._computed[key] = _Computation(asyncio.create_task(compute()))
 
-        def finish(task: asyncio.Task[str]) -> None:
+        def finish(task: asyncio.Task[bytes]) -> None:
             self._forget(key, computation)
             if not task.cancelled() and not task.exception():
                 self._keep(key, task.result())
@@ -70,10 +70,10 @@ class FigureCache:
         if self._computed.get(key) is computation:
             del self._computed[key]
 
-    def _keep(self, key: Hashable, result: str) -> None:
+    def _keep(self, key: Hashable, result: bytes) -> None:
         """Keep a result, and drop those that were not used for longest."""
         self._kept[key] = result
         self._size += len(result)
-        while self._size > MAX_CHARACTERS:
+        while self._size > MAX_BYTES:
             _, dropped = self._kept.popitem(last=False)
             self._size -= len(dropped)

@@ -107,9 +107,10 @@ async def receive_in_folder(
     new = path.with_name(f".new-{secrets.token_hex(8)}")
     try:
         with report_full_disk():
-            await asyncio.to_thread(new.mkdir, parents=True)
-            await asyncio.to_thread(quotas.check_stored, kind)
-            free = await asyncio.to_thread(quotas.measure_free_disk)
+            async with quotas.turns:
+                await asyncio.to_thread(new.mkdir, parents=True)
+                await asyncio.to_thread(quotas.check_stored, kind)
+                free = await asyncio.to_thread(quotas.measure_free_disk)
             try:
                 sent = await receive_file(parts, new / path.name, int(min(most, free)))
             except ServeError as error:
@@ -131,7 +132,8 @@ async def publish_folder(new: Path, final: Path, *, quotas: TenantQuotas, kind: 
             new.rename(final)
             sync_folder(final.parent)
 
-    await run_to_completion(publish)
+    async with quotas.turns:
+        await run_to_completion(publish)
 
 
 async def run_to_completion(function: Callable[..., T], *args: object) -> T:

@@ -7,9 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from threading import Lock
 from typing import Literal
 from uuid import uuid4
 
@@ -38,6 +37,13 @@ from greval.serve.conditional import is_unchanged
 from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError, parse_faults, report_full_disk
 from greval.serve.settings import ServerSettings
+from greval.serve.state.metric_definitions import (
+    UnreadMetricError,
+    keep_definition,
+    parse_definition,
+    read_definition,
+    remove_definition,
+)
 from greval.serve.state.metric_versions import (
     MetricVersion,
     keep_version,
@@ -49,6 +55,8 @@ from greval.serve.state.metric_versions import (
 Origin = Literal["predefined", "library", "own"]
 MAX_OWN_METRICS = 200
 """The most metrics of its own that a client may store."""
+MAX_READ_METRICS = 500
+"""The most metrics of files that are kept in memory."""
 DEVICE_NAMES = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))})
 """File names that are devices on some systems, whatever the extension."""
 LOCK_FILE = ".lock"
@@ -72,20 +80,29 @@ class LibraryMetric:
 class MetricLibrary:
     """Finds metrics by name: the operator's, named ones and in folders, then the client's own, then predefined."""
 
-    def __init__(self, *folders: Path, metrics: Iterable[str] = ()) -> None:
-        """Store the folders, whose files are read when they are needed, and load further metrics of the operator.
+    def __init__(self, *folders: Path, metrics: Iterable[str] = (), parses: bool = True) -> None:
+        """Store the folders, whose files are read when they are needed, and the names of further metrics.
 
         `metrics` names them as after `-m`. Their Python code is run, so that they must never come from a client.
+        `parses` is whether files of clients may be parsed, which may take long: in a child process.
         """
         self._folders = folders
-        self._named = {
+        self._metrics = tuple(metrics)
+        self._parses = parses
+        if not parses:
+            # The server loads them as it starts; few child processes need them.
+            _ = self._named
+
+    @cached_property
+    def _named(self) -> dict[str, LibraryMetric]:
+        """The further metrics of the operator."""
+        return {
             metric.name: LibraryMetric(
                 metric, "library", write_metric(metric) if isinstance(metric, FileMetric) else None
             )
-            for metric in load_metrics(metrics, *folders)
+            for metric in (load_metrics(self._metrics, *self._folders) if self._metrics else ())
             if metric != find_predefined_metric(metric.name)
         }
-        self._writing = Lock()
 
     def has_files(self, tenant_folder: Path) -> bool:
         """Return whether finding a metric may read files: of the operator, or in this folder of a client."""
@@ -116,11 +133,17 @@ class MetricLibrary:
     def list_metrics(self, tenant_folder: Path) -> dict[str, LibraryMetric]:
         """Return all metrics by name, sorted; a faulty file is left out and reported in the server's log."""
         metrics = {name: _load_predefined(name) for name in predefined()}
+        unread: list[Path] = []
         for name, (file, origin) in self._index_files(tenant_folder).items():
             try:
-                metrics[name] = _read_file(file, origin)
+                metrics[name] = self._read_file(file, origin)
+            except UnreadMetricError:
+                unread.append(file)
             except ServeError:
                 metrics.pop(name, None)
+        if unread:
+            # All at once, so that one child process parses them.
+            raise UnreadMetricError(*unread)
         return dict(sorted({**metrics, **self._named}.items()))
 
     def resolve_dependencies(
@@ -158,13 +181,14 @@ class MetricLibrary:
         if metric.name.split(".")[0].casefold() in DEVICE_NAMES:
             message = f"name: {metric.name!r} is a device on some systems; choose another name"
             raise ServeError("invalid_metric", message, faults=parse_faults([message]))
-        with self._writing, report_full_disk():
+        with report_full_disk():
             is_replaced = self._check_name(tenant_folder, metric.name, replace=replace or if_match is not None)
             tenant_folder.mkdir(parents=True, exist_ok=True)
             file = _index_folder(tenant_folder).get(metric.name, tenant_folder / f"{metric.name}{FILE_SUFFIX}")
             # A new file needs no lock, because it never overwrites another.
             with FileLock(tenant_folder / LOCK_FILE) if is_replaced else nullcontext():
                 _check_precondition(if_match, file, metric.name)
+                keep_definition(tenant_folder, text, metric)
                 _write_file(file, text, replace=is_replaced)
         return LibraryMetric(metric, "own", text)
 
@@ -172,7 +196,7 @@ class MetricLibrary:
         """List the versions of a metric of the client, the newest, which is the current one, first."""
         file = self._find_own_file(tenant_folder, name)
         with FileLock(tenant_folder / LOCK_FILE):
-            return list_versions(file)
+            return list_versions(file, tenant_folder)
 
     def read_version(self, tenant_folder: Path, name: str, version: int) -> str:
         """Return the text of a version of a metric of the client; it raises as `list_versions`, 404 also for it."""
@@ -184,7 +208,7 @@ class MetricLibrary:
         """Remove a metric of the client with its versions; runs keep the definition that they began with."""
         name = unicodedata.normalize("NFC", name)
         file = self._find_own_file(tenant_folder, name)
-        with self._writing, FileLock(tenant_folder / LOCK_FILE):
+        with FileLock(tenant_folder / LOCK_FILE):
             _check_precondition(if_match, file, name)
             if users := [
                 library_metric.metric.name
@@ -193,8 +217,9 @@ class MetricLibrary:
             ]:
                 message = f"metric {name!r}: {', '.join(users)} builds on it; delete or replace that first"
                 raise ServeError("metric_in_use", message)
+            remove_versions(file, tenant_folder)
+            remove_definition(file, tenant_folder)
             file.unlink(missing_ok=True)
-            remove_versions(file)
 
     def _find_own_file(self, tenant_folder: Path, name: str) -> Path:
         """Return the file of a metric of the client, or raise `ServeError`: no such metric (404), or not its own."""
@@ -232,10 +257,33 @@ class MetricLibrary:
         if name in self._named:
             return self._named[name]
         if indexed := self._index_files(tenant_folder).get(name):
-            return _read_file(*indexed)
+            return self._read_file(*indexed)
         if name in predefined():
             return _load_predefined(name)
         return _parse_computed(name)
+
+    def _read_file(self, file: Path, origin: Origin) -> LibraryMetric:
+        """Read a file, once for each content.
+
+        If it is faulty, it raises `ServeError` without details, because clients must not see the path; the log has
+        them. If it is a client's and has to be parsed first, it raises `UnreadMetricError`.
+        """
+        try:
+            status = file.stat()
+            # Part of the key of the cache, so that a changed file is read again.
+            stamp = status.st_mtime_ns, status.st_size, status.st_ino
+            if origin == "library":
+                return _load_file(file, origin, stamp)
+            if self._parses:
+                parse_definition(file, file.parent)
+            return _load_own_file(file, stamp)
+        except (DefinitionError, OSError) as error:
+            ERRORS.exception("a metric file cannot be used")
+            text = (
+                f"metric {get_expected_name(file)!r}: its file on the server is faulty; the server's log says what is "
+                "wrong"
+            )
+            raise ServeError("metric_file_faulty", text) from error
 
     def _list_names(self, tenant_folder: Path) -> list[str]:
         """Return the names of all metrics, sorted; no file is read."""
@@ -257,9 +305,14 @@ def dump_metrics(metrics: Iterable[Metric]) -> list[JsonValue]:
     return [metric.model_dump(mode="json") if isinstance(metric, FileMetric) else metric.name for metric in metrics]
 
 
+def open_library(settings: ServerSettings) -> MetricLibrary:
+    """Open the library of the server in a child process."""
+    return MetricLibrary(*settings.library, metrics=settings.metrics)
+
+
 def restore_metrics(settings: ServerSettings, definitions: Iterable[object]) -> list[Metric]:
     """Return the metrics that `dump_metrics` dumped, in a child process."""
-    library = MetricLibrary(*settings.library, metrics=settings.metrics)
+    library = open_library(settings)
     return [library.restore(definition) for definition in definitions]
 
 
@@ -283,29 +336,21 @@ def _iterate_files(folder: Path) -> Iterator[Path]:
     yield from (folder / name for name in names if name.endswith(FILE_SUFFIX) and not name.startswith("."))
 
 
-def _read_file(file: Path, origin: Origin) -> LibraryMetric:
-    """Read a file, once for each content.
-
-    If it is faulty, it raises `ServeError` without details, because clients must not see the path; the log has them.
-    """
-    try:
-        status = file.stat()
-        # Part of the key of the cache, so that a changed file is read again.
-        return _load_file(file, origin, (status.st_mtime_ns, status.st_size, status.st_ino))
-    except (DefinitionError, OSError) as error:
-        ERRORS.exception("a metric file cannot be used")
-        text = (
-            f"metric {get_expected_name(file)!r}: its file on the server is faulty; the server's log says what is wrong"
-        )
-        raise ServeError("metric_file_faulty", text) from error
-
-
-@lru_cache(maxsize=2_000)
+@lru_cache(maxsize=MAX_READ_METRICS)
 def _load_file(file: Path, origin: Origin, _: _FileStamp) -> LibraryMetric:
     metric = read_metric(file)
     if fault := describe_other_name(file, metric):
         raise DefinitionError(fault)
     return LibraryMetric(metric, origin, file.read_text("utf-8-sig"))
+
+
+@lru_cache(maxsize=MAX_READ_METRICS)
+def _load_own_file(file: Path, _: _FileStamp) -> LibraryMetric:
+    text, metric = read_definition(file, file.parent)
+    fault = "is faulty" if metric is None else describe_other_name(file, metric)
+    if metric is None or fault:
+        raise DefinitionError(f"{file}: {fault}")
+    return LibraryMetric(metric, "own", text)
 
 
 @cache

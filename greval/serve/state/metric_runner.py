@@ -2,41 +2,107 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Annotated, TypeVar, TypeVarTuple
+from functools import lru_cache, partial
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
+from typing import Annotated, NamedTuple, TypeVar, TypeVarTuple
 
 from fastapi import Depends, Path, Request
 from fastapi.concurrency import run_in_threadpool
+from pydantic import TypeAdapter
 
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.call_context import CallContext
 from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
 from greval.records.case import Case
 from greval.records.metric import Metric, ReasonDepth, set_reason_depth
 from greval.records.result import Failed, Failure, Result
 from greval.runs.judges import JudgeModel, is_same_judge
 from greval.runs.runnable import compile_metric, compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
-from greval.serve.service import Service, Tenant, TheService, TheTenant
-from greval.serve.state.metric_library import LibraryMetric, MetricLibrary
+from greval.serve.call_limit import GrantedSlots, RequestedSlot
+from greval.serve.problems import ServeError
+from greval.serve.prometheus import ResultCounts, count_results
+from greval.serve.service import Service, Tenant, TheService, TheTenant, start_local_judges
+from greval.serve.settings import ServerSettings
+from greval.serve.state.metric_definitions import UnreadMetricError, parse_definitions
+from greval.serve.state.metric_library import LibraryMetric, MetricLibrary, dump_metrics
 from greval.serve.tenant_quotas import get_tenant_quotas
+from greval.serve.workers.child import list_secrets
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
 
+MAX_LOOKUPS = 10
+"""The most times that files are parsed for one look-up: those of one metric name those of others."""
 MAX_CLIENTS = 128
 MAX_RUNNABLES = 1_024
+MAX_CHILD_CALLS = 8
+"""The most calls of the judge that a child process makes at once for a request."""
+LIGHT_BYTES = 128 * 1024
+"""The most bytes of a request, once for each judged metric, that the server's process makes prompts of itself."""
+LIGHT_JUDGEMENTS = 64
+"""The most judgements of a request that the server's process makes itself."""
+ASKED, RETURNED = b"+", b"-"
+"""What a child process writes for each slot that it asks for and returns; the server grants a slot by the first."""
+MAX_SIGNS = 4096
+_COUNTS: TypeAdapter[tuple[ResultCounts, ...]] = TypeAdapter(tuple[ResultCounts, ...])
 KEY_HINT = "the server's operator must look after its key"
+
+
+class JudgingOrder(NamedTuple):
+    """What a child process needs to judge: the metrics with those that they build on, in order, as dumped."""
+
+    settings: ServerSettings
+    tenant: Tenant
+    definitions: Sequence[object]
+    judge: str | None
+    channel: Connection
+
+    def open(self) -> tuple[MetricRunner, tuple[LibraryMetric, ...]]:
+        """Return a runner and the metrics in the child process, within the event loop.
+
+        The server grants each call of the judge, so that tenants take turns call by call.
+        """
+        descriptor = self.channel.fileno()
+
+        def send(asked: int, returned: int) -> None:
+            os.write(descriptor, ASKED * asked + RETURNED * returned)
+
+        def receive() -> None:
+            for _ in os.read(descriptor, MAX_SIGNS):
+                slot.grant()
+
+        slot = RequestedSlot(MAX_CHILD_CALLS, send)
+        asyncio.get_running_loop().add_reader(descriptor, receive)
+        service = Service(self.settings, self.settings.judges, slot, is_child=True)
+        metrics = map(service.library.restore, self.definitions)
+        return MetricRunner(service), tuple(LibraryMetric(metric, "own") for metric in metrics)
+
+
+def _send_sign(descriptor: int) -> None:
+    """Tell a child process that it has a slot; it may have ended."""
+    with suppress(OSError):
+        os.write(descriptor, ASKED)
+
+
+def format_judged(results: Iterable[Result], content: str) -> str:
+    """Return what a child process that judges answers: counts of the results in a line, and the content."""
+    return f"{_COUNTS.dump_json(count_results(results)).decode()}\n{content}"
 
 
 class MetricRunner:
     """Compiles metrics for judges, and judges cases with them."""
 
     def __init__(self, service: Service) -> None:
-        self._service = service
+        self.service = service
         self._clients: list[tuple[Tenant, JudgeModel, JudgeClient]] = []
         # Both return the same objects each time.
         self.get_runnable = lru_cache(maxsize=MAX_RUNNABLES)(self._compile)
@@ -48,17 +114,17 @@ class MetricRunner:
         Its calls have no results, so they are counted one by one. Raise `ServeError` (429) if a quota of the tenant's
         calls is used up.
         """
-        model = self._service.find_judge(judge)
-        quotas = get_tenant_quotas(self._service, tenant)
+        model = self.service.find_judge(judge)
+        quotas = get_tenant_quotas(self.service, tenant)
         quotas.check_calls()
-        meter = replace(quotas, on_usage=self._service.counters.count_usage)
+        meter = replace(quotas, on_usage=self.service.counters.count_usage)
         return self._get_model_client(tenant, model), CallContext(meter=meter)
 
     def get_clients(
         self, tenant: Tenant, judge: str | None, metrics: Iterable[LibraryMetric]
     ) -> dict[str, JudgeClient]:
         """Return the client of each judged metric: of the judge that it names, else of that of the request."""
-        chosen = self._service.choose_judges((library_metric.metric for library_metric in metrics), judge)
+        chosen = self.service.choose_judges((library_metric.metric for library_metric in metrics), judge)
         return {name: self._get_model_client(tenant, model) for name, model in chosen.items()}
 
     def _get_model_client(self, tenant: Tenant, model: JudgeModel) -> JudgeClient:
@@ -66,17 +132,17 @@ class MetricRunner:
         for owner, cached_model, client in self._clients:
             if owner == tenant and is_same_judge(cached_model, model):
                 return client
-        client = JudgeClient(model, gate=self._service.get_call_slot(tenant))
+        client = JudgeClient(model, gate=self.service.get_call_slot(tenant))
         self._clients = [*self._clients[1 - MAX_CLIENTS :], (tenant, model, client)]
         return client
 
     async def check_ready(self, tenant: Tenant, judge: str | None, *metrics: LibraryMetric) -> None:
         """Check that the judges of the metrics can be used."""
         if judge is not None:
-            self._service.find_judge(judge)
+            self.service.find_judge(judge)
         clients = dict.fromkeys(self.get_clients(tenant, judge, metrics).values())
         if clients:
-            get_tenant_quotas(self._service, tenant).check_calls()
+            get_tenant_quotas(self.service, tenant).check_calls()
         for client in clients:
             await client.ready()
 
@@ -105,8 +171,8 @@ class MetricRunner:
             runnables,
             guard,
             guards={client: _build_part(guard, client, clients) for client in clients},
-            meter=get_tenant_quotas(self._service, tenant),
-            on_result=self._service.counters.count_result,
+            meter=get_tenant_quotas(self.service, tenant),
+            on_result=self.service.counters.count_result,
             asked=requested,
         )
         return [
@@ -115,10 +181,65 @@ class MetricRunner:
             for name, runnable in runnables.items()
         ]
 
+    def is_light(self, metrics: Iterable[LibraryMetric], judge: str | None, size: int, judgements: int) -> bool:
+        """Return whether cases of this size are judged in the server's process: little of it is computed there.
+
+        Whatever computes, such as a computed metric or a formula, and long texts are for a child process. A judge that
+        is a chat model cannot be passed to one.
+        """
+        metrics = tuple(metrics)
+        judged = [library_metric.metric for library_metric in metrics if library_metric.metric.kind == "judged"]
+        models = self.service.choose_judges(judged, judge).values()
+        if not all(isinstance(model, Judge) for model in models):
+            return True
+        is_small = size * len(judged) <= LIGHT_BYTES and judgements * len(judged) <= LIGHT_JUDGEMENTS
+        return is_small and len(judged) == len(metrics)
+
+    async def judge_in_child(
+        self,
+        tenant: Tenant,
+        metrics: Sequence[LibraryMetric],
+        judge: str | None,
+        function: Callable[[JudgingOrder, *Arguments], str],
+        *arguments: *Arguments,
+    ) -> bytes:
+        """Let a child process judge by metrics (with all that they build on, in order), and return what it answers."""
+        definitions = [library_metric.metric for library_metric in metrics]
+        judges = self.service.choose_judges(definitions, judge).values()
+        environment = {**list_secrets(), **await start_local_judges(judges)}
+        async with self._grant_calls(tenant) as channel:
+            order = JudgingOrder(self.service.child_settings, tenant, dump_metrics(definitions), judge, channel)
+            content = await self.service.workers.run_to_json(
+                tenant.name, function, order, *arguments, environment=environment, waits=bool(judges)
+            )
+        counts, _, answer = content.partition(b"\n")
+        self.service.counters.add_counts(_COUNTS.validate_json(counts))
+        return answer
+
+    @asynccontextmanager
+    async def _grant_calls(self, tenant: Tenant) -> AsyncIterator[Connection]:
+        """Yield the end of a pipe by which a child process asks for slots of calls."""
+        channel, child_channel = Pipe()
+        descriptor, loop = channel.fileno(), asyncio.get_running_loop()
+        slots = GrantedSlots(partial(self.service.get_call_slot, tenant), lambda: _send_sign(descriptor))
+
+        def receive() -> None:
+            signs = os.read(descriptor, MAX_SIGNS)
+            slots.receive(signs.count(ASKED), signs.count(RETURNED))
+
+        loop.add_reader(descriptor, receive)
+        try:
+            yield child_channel
+        finally:
+            loop.remove_reader(descriptor)
+            await slots.close()
+            channel.close()
+            child_channel.close()
+
     def _compile(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
         """Return the last metric, which builds on those before it, as a runnable."""
         *below, metric = (library_metric.metric for library_metric in metrics)
-        clients, meter = self.get_clients(tenant, judge, metrics), get_tenant_quotas(self._service, tenant)
+        clients, meter = self.get_clients(tenant, judge, metrics), get_tenant_quotas(self.service, tenant)
         return compile_metric(metric, built_on=below, judges=clients, meter=meter)
 
     def _compile_all(
@@ -179,10 +300,19 @@ class TenantMetrics:
         return [library_metric.metric for library_metric in self.find_all(names, depth)]
 
     async def look_up(self, find: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
-        """Call a function that finds metrics, in a thread if files may have to be read, which would block the loop."""
-        if self.library.has_files(self.tenant.metrics):
-            return await run_in_threadpool(find, *arguments)
-        return find(*arguments)
+        """Call a function that finds metrics, in a thread if files may have to be read, which would block the loop.
+
+        Files of the client whose definitions are not kept are parsed in a child process first.
+        """
+        if not self.library.has_files(self.tenant.metrics):
+            return find(*arguments)
+        for _ in range(MAX_LOOKUPS):
+            try:
+                return await run_in_threadpool(find, *arguments)
+            except UnreadMetricError as error:
+                workers = self.runner.service.workers
+                await workers.run(self.tenant.name, parse_definitions, error.files, self.tenant.metrics)
+        raise ServeError("metric_file_faulty", "metrics: files change while they are read; ask again in a moment")
 
 
 @lru_cache(maxsize=MAX_RUNNABLES)

@@ -62,9 +62,9 @@ class DiffLine(Record):
     text: str
 
 
-def check_metric_text(text: str) -> FileMetric:
-    """Return the metric that a text defines, or raise `DefinitionError` with every fault of the text."""
-    return parse_metric(text, SOURCE)
+def parse_metric_texts(texts: Iterable[str]) -> list[dict[str, JsonValue]]:
+    """Return the definitions in texts as JSON, or raise `DefinitionError` with every fault of the first faulty one."""
+    return [parse_metric(text, SOURCE).model_dump(mode="json") for text in texts]
 
 
 def read_metric_text(text: str) -> ReadText:

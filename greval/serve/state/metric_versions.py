@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from greval.errors import DefinitionError
-from greval.metrics.files import read_metric
 from greval.metrics.library import FILE_SUFFIX, get_expected_name
 from greval.records.metric_input import compute_fingerprint
 from greval.records.record import Record
 from greval.serve.problems import ServeError
+from greval.serve.state.metric_definitions import parse_definition, remove_definition
 
 VERSIONS_FOLDER = ".versions"
 MAX_VERSIONS = 50
@@ -46,14 +45,18 @@ def keep_version(file: Path) -> None:
         return
     os.link(file, folder / f"{_find_next(former)}{FILE_SUFFIX}")
     for _, oldest in former[: max(0, len(former) + 1 - MAX_VERSIONS)]:
+        remove_definition(oldest, file.parent)
         oldest.unlink(missing_ok=True)
 
 
-def list_versions(file: Path) -> tuple[MetricVersion, ...]:
-    """List the versions of a metric, the newest first; that is the current one."""
+def list_versions(file: Path, folder: Path) -> tuple[MetricVersion, ...]:
+    """List the versions of a metric, the newest first; that is the current one. `folder` is that of all metrics.
+
+    Texts whose definitions are not kept are parsed, which may take long: call it in a child process.
+    """
     former = [(number, path) for number, path in _iterate_versions(file) if not path.samefile(file)]
     numbered = [*former, (_find_next(former), file)]
-    return tuple(_describe_version(number, path, current=path is file) for number, path in reversed(numbered))
+    return tuple(_describe_version(number, path, folder, current=path is file) for number, path in reversed(numbered))
 
 
 def read_version(file: Path, version: int) -> str:
@@ -67,16 +70,16 @@ def read_version(file: Path, version: int) -> str:
     return version_file.read_text("utf-8-sig")
 
 
-def remove_versions(file: Path) -> None:
-    """Delete all former versions of a metric."""
+def remove_versions(file: Path, folder: Path) -> None:
+    """Delete all former versions of a metric, and their definitions, which are in this folder of all metrics."""
+    for _, path in _iterate_versions(file):
+        remove_definition(path, folder)
     shutil.rmtree(_get_folder(file), ignore_errors=True)
 
 
-def _describe_version(number: int, file: Path, *, current: bool) -> MetricVersion:
-    try:
-        fingerprint = compute_fingerprint(read_metric(file), {})
-    except DefinitionError:
-        fingerprint = None
+def _describe_version(number: int, file: Path, folder: Path, *, current: bool) -> MetricVersion:
+    metric = parse_definition(file, folder).metric
+    fingerprint = None if metric is None else compute_fingerprint(metric, {})
     saved = datetime.fromtimestamp(file.stat().st_mtime, UTC).replace(microsecond=0)
     return MetricVersion(version=number, saved=saved, fingerprint=fingerprint, current=current)
 

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
-import pickle
 import signal
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import cache
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
-from typing import TypeVar, TypeVarTuple, assert_never, cast
+from types import MappingProxyType
+from typing import Any, TypeVar, TypeVarTuple, assert_never, cast, get_type_hints
 
+from pydantic import TypeAdapter
+
+from greval.errors import DefinitionError
 from greval.serve.call_limit import FairCallLimit
-from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError
 from greval.serve.settings import MEGABYTE, ServerSettings
-from greval.serve.workers.child import MAX_RESULT_BYTES, TaskLimits, TaskOutcome, run_task
+from greval.serve.workers.child import (
+    MAX_RESULT_BYTES,
+    TaskLimits,
+    TaskOutcome,
+    TaskRefusal,
+    hide_secrets,
+    run_task,
+)
 
 T = TypeVar("T")
 Arguments = TypeVarTuple("Arguments")
@@ -29,6 +40,13 @@ PRELOADED = "greval.serve.workers.preload"
 MIN_TASKS = 2
 """At least as many tasks run at once, so that no tenant alone can take all places."""
 MAX_TASKS = 8
+MAX_WAITING = 8
+"""The most tasks at once that wait for another server, such as a judge, nearly all of their time."""
+MAX_TENANT_WAITING = 6
+"""The most of them that belong to one of several tenants."""
+LONG_SECONDS = 2.0
+"""The seconds after which a task leaves its place to the next one, and goes on at a lower priority."""
+LONG_NICENESS = 10
 RETRY_SECONDS = "1"
 EXIT_SECONDS = 5.0
 """The seconds that a process has to end after its outcome was read."""
@@ -54,11 +72,54 @@ def blame_file_for_limits() -> Iterator[None]:
         raise ServeError("file_too_costly", message) from error
 
 
+class TaskPlaces:
+    """The places of tasks, which tenants share fairly. With keys, no tenant takes all of them.
+
+    A short task does not wait for the end of long ones: these move to places of their own, one for each tenant.
+    """
+
+    def __init__(self, width: int, tenant_width: int) -> None:
+        self._width = width
+        self._turns = FairCallLimit(width)
+        self._own: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(tenant_width))
+        self._long: set[str] = set()
+
+    @asynccontextmanager
+    async def hold(self, tenant: str) -> AsyncIterator[Callable[[], None]]:
+        """Hold a place, and yield a function that moves the task to the places of long ones, if one is free."""
+        own, is_long = self._own[tenant], False
+
+        def release() -> None:
+            self._turns.release()
+            own.release()
+
+        def move() -> None:
+            nonlocal is_long
+            if tenant not in self._long and len(self._long) < self._width:
+                is_long = True
+                self._long.add(tenant)
+                release()
+
+        await own.acquire()
+        try:
+            await self._turns.acquire(tenant)
+        except BaseException:
+            own.release()
+            raise
+        try:
+            yield move
+        finally:
+            if is_long:
+                self._long.discard(tenant)
+            else:
+                release()
+
+
 class WorkerPool:
     """Runs functions in child processes with limits of memory, CPU time and time; tenants take turns.
 
-    Each task has a process of its own, forked from one that has imported everything already. A cancelled task is
-    killed, or never begun. With keys, no tenant takes all places.
+    Each task has a process of its own, forked from one that has imported everything already. It gets what it needs by
+    pickle and answers by JSON. A cancelled task is killed, or never begun.
     """
 
     def __init__(self, settings: ServerSettings) -> None:
@@ -67,30 +128,56 @@ class WorkerPool:
         limits = settings.limits
         self._limits = TaskLimits(limits.worker_memory, limits.worker_seconds)
         self._seconds = limits.seconds
-        self._turns = FairCallLimit(self.width)
-        tenant_width = self.width - 1 if settings.keys else self.width
-        self._own: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(tenant_width))
+        self._places = TaskPlaces(self.width, self.width - 1 if settings.keys else self.width)
+        self._waiting = TaskPlaces(MAX_WAITING, MAX_TENANT_WAITING if settings.keys else MAX_WAITING)
         self._context = get_context("forkserver")
         # each child runs the main module of this process again, which imports these
         imported = [name for name in sys.modules if name.startswith("greval.") and name != PRELOADED]
         self._context.set_forkserver_preload([PRELOADED, *imported])
         # Starting a process may block.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="workers")
+        self._threads = ThreadPoolExecutor(self.width + MAX_WAITING, thread_name_prefix="workers")
         self._running: set[ForkServerProcess] = set()
+        self._ends: set[asyncio.Task[int | None]] = set()
         self._stopped = False
 
     def start(self) -> None:
         """Start the process that tasks are forked from, so that the first task does not wait for its imports."""
-        forkserver.ensure_running()
+        with hide_secrets():
+            forkserver.ensure_running()
 
     async def run(self, tenant: str, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
-        """Call a function of a module in a child process; what it takes and returns is pickled.
+        """Call a function of a module in a child process, and return its value, read from JSON as it is annotated.
 
-        It raises the `GrevalError` that the function raises, `TaskLimitError` if it needs too much memory or time, and
-        `ServeError` (503) if the server stops or the process is killed.
+        It raises `DefinitionError` if the function does, the `ServeError` of any other `GrevalError`, `TaskLimitError`
+        if it needs too much memory or time, and `ServeError` (503) if the server stops or the process is killed.
         """
-        async with self._own[tenant], self._turns.get_slot(tenant):
-            return cast("T", await self._run_in_child(function, arguments))
+        content = await self.run_to_json(tenant, function, *arguments)
+        adapter = _build_adapter(function)
+        return cast("T", content.decode() if adapter is None else adapter.validate_json(content))
+
+    async def run_to_json(
+        self,
+        tenant: str,
+        function: Callable[[*Arguments], object],
+        *arguments: *Arguments,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        waits: bool = False,
+    ) -> bytes:
+        """Call a function as `run` does, and return its value as the JSON that the process wrote, which is not read.
+
+        `environment` is added to that of the process, which has no keys. `waits` is whether the task waits for another
+        server nearly all of its time: such tasks have places of their own.
+        """
+        async with (self._waiting if waits else self._places).hold(tenant) as move:
+            content, _ = await self._run_in_child(function, arguments, environment, None if waits else move)
+        return content
+
+    async def run_to_answer(
+        self, tenant: str, function: Callable[[*Arguments], object], *arguments: *Arguments
+    ) -> tuple[bytes, Mapping[str, str]]:
+        """Call a function as `run_to_json` does, and return its value and the headers of its `TaskAnswer`."""
+        async with self._places.hold(tenant) as move:
+            return await self._run_in_child(function, arguments, {}, move)
 
     def stop(self) -> None:
         """Kill all tasks, and refuse further ones."""
@@ -105,14 +192,23 @@ class WorkerPool:
         finally:
             self.stop()
 
-    async def _run_in_child(self, function: Callable[..., object], arguments: tuple[object, ...]) -> object:
+    async def _run_in_child(
+        self,
+        function: Callable[..., object],
+        arguments: tuple[object, ...],
+        environment: Mapping[str, str],
+        move: Callable[[], None] | None,
+    ) -> tuple[bytes, Mapping[str, str]]:
         if self._stopped:
             raise _build_stopping_error()
         reading, writing = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=run_task, args=(writing, self._limits, function, arguments), daemon=True)
+        order = (writing, self._limits, dict(environment), function, arguments)
+        process = self._context.Process(target=run_task, args=order, daemon=True)
         content, loop = None, asyncio.get_running_loop()
+        starting = loop.run_in_executor(self._threads, _start_process, process, writing)
+        lengthy = loop.call_later(LONG_SECONDS, _step_back, process, move) if move else None
         try:
-            await loop.run_in_executor(self._thread, _start_process, process, writing)
+            await asyncio.shield(starting)
             self._running.add(process)
             async with asyncio.timeout(self._seconds):
                 content = b"" if self._stopped else await _read_all(reading)
@@ -121,30 +217,61 @@ class WorkerPool:
         except (OSError, EOFError) as error:
             raise _build_lost_error("cannot be started") from error
         finally:
-            self._running.discard(process)
+            if lengthy:
+                lengthy.cancel()
+            ending = asyncio.create_task(self._end_process(process, starting, kill=content is None))
+            self._ends.add(ending)
+            ending.add_done_callback(self._ends.discard)
             reading.close()
-            # in the thread that starts processes, so that one that is being started is ended after that
-            ending = loop.run_in_executor(self._thread, _end_process, process, writing, content is None)
+            # Shielded, so that a process which is being started is ended after that.
             code = await asyncio.shield(ending)
-        return self._read_value(content, code)
+        return self._read_outcome(content, code)
 
-    def _read_value(self, content: bytes, code: int | None) -> object:
-        """Return the value of a task, or raise the error that stands for how it ended."""
+    async def _end_process(
+        self, process: ForkServerProcess, starting: asyncio.Future[None], *, kill: bool
+    ) -> int | None:
+        """Wait for a process, or kill it; return its exit code, or None if it was not started."""
+        await asyncio.wait({starting})
+        self._running.discard(process)
+        if starting.exception() is not None or process.pid is None:
+            return None
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(process.sentinel, ended.set)
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(0 if kill else EXIT_SECONDS):
+                    await ended.wait()
+            if not ended.is_set():
+                process.kill()
+            await ended.wait()
+        finally:
+            loop.remove_reader(process.sentinel)
+        process.join()
+        code = process.exitcode
+        process.close()
+        return code
+
+    def _read_outcome(self, content: bytes, code: int | None) -> tuple[bytes, Mapping[str, str]]:
+        """Return what a task returned, or raise the error that stands for how it ended."""
         if content:
-            outcome: TaskOutcome = pickle.loads(content)  # noqa: S301 - our own process wrote it
-            return self._unpack_outcome(outcome)
+            line, _, value = content.partition(b"\n")
+            outcome = TaskOutcome.model_validate_json(line)
+            for logged in outcome.log:
+                fields = {"trace": logged.trace} if logged.trace else {}
+                logging.getLogger(logged.logger).log(logged.level, "%s", logged.message, extra={"fields": fields})
+            return self._unpack_outcome(outcome, value)
         if self._stopped:
             raise _build_stopping_error()
         if code == -signal.SIGXCPU:
             raise TaskLimitError("timeout", f"{self._limits.seconds} s of CPU time", "--worker-seconds")
         raise _build_lost_error("ended early, perhaps for want of memory")
 
-    def _unpack_outcome(self, outcome: TaskOutcome) -> object:
+    def _unpack_outcome(self, outcome: TaskOutcome, value: bytes) -> tuple[bytes, Mapping[str, str]]:
         match outcome.kind:
             case "returned":
-                return outcome.value
+                return value, outcome.headers
             case "refused":
-                raise outcome.value
+                raise _build_refusal(cast("TaskRefusal", outcome.refusal))
             case "memory":
                 raise TaskLimitError(
                     "answer_too_large", f"{self._limits.memory // MEGABYTE:,} MB of memory", "--worker-memory"
@@ -154,10 +281,31 @@ class WorkerPool:
                     "answer_too_large", f"the answer is larger than {MAX_RESULT_BYTES // MEGABYTE} MB; ask for less"
                 )
             case "failed":
-                ERRORS.error("unhandled in a worker process", extra={"fields": {"trace": outcome.value}})
                 raise RuntimeError("a worker process failed")
             case _:
                 assert_never(outcome.kind)
+
+
+@cache
+def _build_adapter(function: Callable[..., object]) -> TypeAdapter[Any] | None:
+    """Build the reader of what a function returns; None for a text, which is not written as JSON."""
+    returned = get_type_hints(function).get("return", Any)
+    return None if returned is str else TypeAdapter(returned)
+
+
+def _build_refusal(refusal: TaskRefusal) -> DefinitionError | ServeError:
+    if refusal.definition_faults:
+        return DefinitionError(*refusal.definition_faults)
+    return ServeError(refusal.code, refusal.message, headers=refusal.headers, faults=refusal.faults)
+
+
+def _step_back(process: ForkServerProcess, move: Callable[[], None]) -> None:
+    """Let a task that runs for long leave its place and the CPU to others."""
+    move()
+    # It may have ended.
+    with suppress(OSError, ValueError):
+        if process.pid:
+            os.setpriority(os.PRIO_PROCESS, process.pid, LONG_NICENESS)
 
 
 def _start_process(process: ForkServerProcess, writing: Connection) -> None:
@@ -168,26 +316,18 @@ def _start_process(process: ForkServerProcess, writing: Connection) -> None:
         writing.close()
 
 
-def _end_process(process: ForkServerProcess, writing: Connection, kill: bool) -> int | None:  # noqa: FBT001 - called by position
-    """Wait for a process, or kill it; return its exit code, or None if it was not started."""
-    writing.close()
-    if process.pid is None:
-        return None
-    process.join(0 if kill else EXIT_SECONDS)
-    process.kill()
-    process.join()
-    code = process.exitcode
-    process.close()
-    return code
-
-
 async def _read_all(reading: Connection) -> bytes:
     """Read a pipe to its end, which comes when the process at the other end ends."""
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), reading)
+    parts, size = [], 0
     try:
-        return await reader.read()
+        # More is written by no code of ours.
+        while (part := await reader.read(MEGABYTE)) and size <= 2 * MAX_RESULT_BYTES:
+            parts.append(part)
+            size += len(part)
+        return b"".join(parts)
     finally:
         transport.close()
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from greval._util.concurrency import GC_THRESHOLD
+from greval.serve.workers.child import list_secrets
 
 MODULES = (
     "greval.metrics.files.validation",
@@ -22,6 +23,9 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[variable] = "1"
 # Others reserve more address space than a worker may have.
 os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
+# Also if this process was started anew, by a server that has them. Before the client of Prometheus is imported.
+for variable in list_secrets():
+    del os.environ[variable]
 for module in MODULES:
     # An optional package.
     with suppress(ImportError):

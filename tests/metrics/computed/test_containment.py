@@ -9,7 +9,11 @@ from computed_figures import compute_answer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from greval.metrics.computed import containment
 from greval.metrics.computed.containment import find_match
+from greval.metrics.computed.outcomes import compute_outcome
+from greval.metrics.library import load_metric
+from greval.records.case import Case
 
 CONTAINED = [
     ("US", "in the U.S. market"),
@@ -95,6 +99,7 @@ TRAPS = [
 ]
 
 
+CONTAINMENT = load_metric("fuzzy_containment")
 CODES = st.from_regex(r"[A-Z]{1,4}[0-9]{2,5}[A-Z]{1,3}[0-9]{1,3}", fullmatch=True)
 
 
@@ -127,6 +132,32 @@ class TestContainment:
     def test_words_of_other_meaning(self, gold, answer):
         """A ratio of letters cannot tell words apart that are written alike: the page on measures says so."""
         assert compute_answer("fuzzy_containment", answer, gold)[0] == 1
+
+    def test_long_texts(self, monkeypatch):
+        """What takes too long to compare is skipped with the reason; what was found before that is found."""
+        monkeypatch.setattr(containment, "MAX_COMPARED", 20_000)
+        words = [f"word{n:05}x" for n in range(2_000)]
+        answer, gold = " ".join(words), " ".join(reversed(words[:500]))
+        skipped = compute_outcome(
+            load_metric("fuzzy_containment"), Case(question="q", answer=answer, expected_answer=gold)
+        )
+        assert (skipped.status, "too long" in skipped.reason) == ("skipped", True)
+        assert compute_answer("fuzzy_containment", answer, f"word00001x\n{gold}")[0] == 1
+
+    def test_dates_are_compared_once(self, monkeypatch):
+        """Many dates, each of which may match each other, are within the limit too."""
+        monkeypatch.setattr(containment, "MAX_COMPARED", 20_000)
+        dates = [
+            f"{year}-{month:02}-{day:02}"
+            for year in range(1800, 1808)
+            for month in range(1, 13)
+            for day in range(1, 29)
+        ]
+        answer, gold = " ".join(dates), " ".join(reversed(dates))
+        outcome = compute_outcome(
+            load_metric("fuzzy_containment"), Case(question="q", answer=answer, expected_answer=gold)
+        )
+        assert outcome.status == "skipped"
 
     def test_negation(self):
         """A negation is not seen: this is the limit of every comparison of words."""

@@ -7,12 +7,19 @@ from calendar import month_name
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import bounded
 
 from greval.metrics.computed.tokenisation import drop_articles, find_dates, normalise_text, split_words
 
 
 def keys(text):
     return [word.key for word in split_words(text)]
+
+
+def test_many_dates_take_no_longer_each():
+    """The time grows with the text: each date is not held against each other one."""
+    with bounded():
+        assert len([*find_dates("1/12/2024 " * 100_000)]) == 100_000
 
 
 class TestWords:

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import shutil
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from served_runs import all_results, ended, over_http, rows, serving, slow, started, uploaded, waited
+from served_runs import all_results, build_spec, ended, over_http, rows, serving, slow, started, uploaded, waited
 from waiting import until
 
+from greval.serve.call_limit import FairCallLimit
+from greval.serve.jobs import manager
 from greval.serve.jobs.manager import (
     MAX_JOBS,
     MAX_TENANT_JOBS,
     TURN_SECONDS,
-    UNWRITTEN,
     JobManager,
     choose_next_run,
     choose_run_to_stop,
 )
-from greval.serve.jobs.queue import JobQueue, JobState, read_job_state
+from greval.serve.jobs.queue import JobQueue, JobState, create_run_folder, read_job_state, write_job_state
 from greval.serve.middleware.api_keys import add_key
+from greval.serve.problems import ServeError
+from greval.serve.service import Service
+from greval.serve.settings import ServerSettings
 
 ANA, BEN, EVE, ZOE, KAI = (Path(name) for name in ("ana", "ben", "eve", "zoe", "kai"))
 RUNS = st.lists(st.builds(lambda tenant, n: tenant / str(n), st.sampled_from([ANA, BEN, EVE]), st.integers(0, 9)))
@@ -78,6 +80,45 @@ def test_an_only_run_has_its_turn_first():
     assert choose_run_to_stop(list_runs(KAI, 1), early, [], []) is None
     late = {run: seconds + 2 for run, seconds in early.items()}
     assert choose_run_to_stop(list_runs(KAI, 1), late, [], []) == ANA / "1"
+
+
+async def test_a_run_whose_end_was_not_written_has_stopped_once_it_can_be(tmp_path, monkeypatch):
+    """On a full disk it waits; then it has stopped, is in the queue no more, and can be resumed."""
+    queue, folder, writes = JobQueue(tmp_path), tmp_path / "r1", []
+    create_run_folder(folder, build_spec())
+    queue.add(folder)
+    (entry,) = queue.list_entries()
+
+    def write(*arguments):
+        writes.append(arguments)
+        if len(writes) < 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        write_job_state(*arguments)
+
+    monkeypatch.setattr(manager, "write_job_state", write)
+    monkeypatch.setattr(manager, "POLL_SECONDS", 0)
+    await manager.end_unwritten_run(entry, asyncio.Event())
+    assert (read_job_state(folder).status, read_job_state(folder).why) == ("stopped", manager.UNWRITTEN)
+    assert (len(writes), queue.list_entries()) == (3, [])
+
+
+async def test_a_locked_run_is_refused_at_once(tmp_path, monkeypatch):
+    """Nobody waits for the lock of a run that another request works on; only its own process is about to release it."""
+    folder = tmp_path / "r1"
+    create_run_folder(folder, build_spec())
+    write_job_state(folder, JobState(status="finished"))
+    runs = JobManager(Service(ServerSettings(runs=tmp_path), {}, FairCallLimit(1)))
+    monkeypatch.setattr(manager, "RELEASE_SECONDS", 3600)
+    with await runs.lock_ended_run(folder, "is worked on"):
+        with pytest.raises(ServeError, match="is worked on") as refused:
+            await runs.lock_ended_run(folder, "is worked on")
+        assert refused.value.status == 409
+        monkeypatch.setattr(manager, "RELEASE_SECONDS", 0.001)
+        runs._jobs[folder] = None
+        waiting = asyncio.create_task(runs.lock_ended_run(folder, "is worked on"))
+        await asyncio.sleep(0.01)
+        assert not waiting.done()
+    (await waiting).close()
 
 
 @pytest.mark.nightly
@@ -143,26 +184,6 @@ def test_a_run_whose_folder_is_gone_harms_no_other(tmp_path):
         assert client.get(f"/v1/runs/{run}").status_code == 404
         assert ended(client, started(client, data, limit=3))["status"] == "finished"
     assert len(judges["slow"].calls) < 2_000
-
-
-def test_an_end_is_written_as_soon_as_there_is_room(tmp_path, monkeypatch):
-    """A run whose process could not write its end is not begun again; it ends, and can be resumed or deleted."""
-    folder, queue = tmp_path / "r1", JobQueue(tmp_path)
-    folder.mkdir()
-    queue.add(folder)
-    manager = JobManager(SimpleNamespace(settings=SimpleNamespace(runs=tmp_path)))
-    manager._unwritten.add(folder)
-
-    def refuse(_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as full:
-        full.setattr(os, "fsync", refuse)
-        asyncio.run(manager._start_due_jobs())
-    assert (read_job_state(folder), len(queue.list_entries())) == (None, 1)
-    asyncio.run(manager._start_due_jobs())
-    assert read_job_state(folder) == JobState(status="stopped", why=UNWRITTEN)
-    assert (queue.list_entries(), manager._unwritten) == ([], set())
 
 
 @pytest.mark.nightly

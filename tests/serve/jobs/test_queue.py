@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import time
-from datetime import UTC, datetime
 
 import pytest
+from served_runs import build_spec
 
 from greval.serve.jobs.queue import (
     ORPHAN_SECONDS,
@@ -16,12 +16,11 @@ from greval.serve.jobs.queue import (
     AlignRequest,
     JobLock,
     JobQueue,
-    JobSpec,
     JobState,
     ProbeRequest,
-    RunRequest,
     create_run_folder,
     is_run_folder,
+    read_job_head,
     read_job_spec,
     read_job_state,
     remove_run_folder,
@@ -29,24 +28,17 @@ from greval.serve.jobs.queue import (
 )
 
 
-def spec_of(name="r1"):
-    """Return the specification of a job."""
-    request = RunRequest(dataset="d", metrics=("correctness",))
-    created = datetime(2026, 1, 2, tzinfo=UTC)
-    return JobSpec(
-        id=name, tenant="", name=name, created=created, judge=None, metrics=("m",), definitions=("m",), asked=request
-    )
-
-
 @pytest.mark.parametrize(
     "asked", [ProbeRequest(metric="m"), ProbeRequest(metric="m", dataset="d"), AlignRequest(run="r", metric="m")]
 )
 def test_a_request_is_read_back_as_one_of_its_kind(tmp_path, asked):
     """A job of any kind is resumed as what was requested, and only what reads a data set holds one."""
-    create_run_folder(tmp_path / "r1", spec_of().model_copy(update={"asked": asked}))
+    create_run_folder(tmp_path / "r1", build_spec().model_copy(update={"asked": asked}))
     spec = read_job_spec(tmp_path / "r1")
     assert (type(spec.asked), spec.asked) == (type(asked), asked)
-    assert spec.dataset == getattr(asked, "dataset", None)
+    head = read_job_head(tmp_path / "r1")
+    assert (head.kind, head.dataset) == (asked.kind, getattr(asked, "dataset", None))
+    assert head.run == getattr(asked, "run", None)
 
 
 def aged(path, seconds):
@@ -58,10 +50,10 @@ def aged(path, seconds):
 def test_a_new_run_is_queued_and_a_removed_one_is_gone(tmp_path):
     """A folder holds what was requested and the newest state; it is not replaced, and nothing partial is beside it."""
     folder = tmp_path / "r1"
-    create_run_folder(folder, spec_of())
+    create_run_folder(folder, build_spec())
     with pytest.raises(OSError, match="r1"):
-        create_run_folder(folder, spec_of("other"))
-    assert (read_job_spec(folder), read_job_state(folder)) == (spec_of(), JobState(status="queued"))
+        create_run_folder(folder, build_spec("other"))
+    assert (read_job_spec(folder), read_job_state(folder)) == (build_spec(), JobState(status="queued"))
     assert is_run_folder(folder)
     write_job_state(folder, JobState(status="finished"))
     assert read_job_state(folder).status == "finished"

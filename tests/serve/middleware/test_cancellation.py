@@ -15,6 +15,9 @@ from waiting import SECONDS, until
 
 from greval.serve.middleware.api_keys import add_key
 
+LARGE = CASE | {"answer": "x" * 150_000}
+"""A case that a child process judges."""
+
 
 def send_and_leave(url, path, body, fault_server):
     """Send a request, and go away once the judge is asked."""
@@ -32,6 +35,7 @@ def send_and_leave(url, path, body, fault_server):
     ("path", "body"),
     [
         ("/v1/evaluate", ASKED | {"cases": [CASE] * 8}),
+        ("/v1/evaluate", ASKED | {"cases": [LARGE]}),
         ("/metrics/correctness/invoke", INVOKED),
         ("/metrics/correctness/batch", {"inputs": [CASE] * 8}),
         ("/metrics/correctness/stream", INVOKED),
@@ -98,7 +102,7 @@ def test_a_crowd(serve, fault_server):
 
 
 def test_one_key_cannot_take_all_places(serve, fault_server, tmp_path):
-    """Where one key fills its share of the server, another one is served in its turn; both have no more than all."""
+    """Where one key has as many requests as it may, another one is served in its turn."""
     release = threading.Event()
     fault_server.plan = held(release, ok())
     file = tmp_path / "keys.json"
@@ -114,15 +118,15 @@ def test_one_key_cannot_take_all_places(serve, fault_server, tmp_path):
 
     async def play(server):
         async with httpx.AsyncClient(base_url=server.url, timeout=SECONDS) as http_client:
-            many = await crowd(http_client, ASKED, ana, 40, 12)
-            others = await crowd(http_client, of_bob, bob, 20, 4)
-            await asyncio.to_thread(until, lambda: server.service.call_limit.waiting_count == 15)
+            many = await crowd(http_client, ASKED, ana, 40, 16)
+            others = await crowd(http_client, of_bob, bob, 20, 16)
+            await asyncio.to_thread(until, lambda: server.service.call_limit.waiting_count == 31)
             release.set()
             return await asyncio.gather(*many), await asyncio.gather(*others)
 
     with serve(keys=file, calls=1, waiting=15, rate=6000) as server:
         first, others = asyncio.run(asyncio.wait_for(play(server), SECONDS))
-    assert Counter(answer.status_code for answer in first) == {200: 12, 429: 28}  # three quarters of the places
-    assert Counter(answer.status_code for answer in others) == {200: 4, 429: 16}  # what the first key left
+    assert Counter(answer.status_code for answer in first) == {200: 16, 429: 24}
+    assert Counter(answer.status_code for answer in others) == {200: 16, 429: 4}
     turns = ["of Bob" in str(body["messages"]) for body in fault_server.bodies]
     assert turns.index(True) <= 2  # next but one, not behind all that came before

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import re
 from datetime import UTC, datetime
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -19,6 +21,8 @@ from greval.runs.run_reader import add_texts
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter
 from greval.runs.store.exports import read_layout, write_csv
+from greval.serve.problems import ServeError
+from greval.serve.routes.downloads import TemporaryFiles
 
 DATE = re.compile(r"\d{1,2} \w+ \d{4}, \d\d:\d\d UTC|\d{4}-\d\d-\d\dT[\d:.]+\+00:00")
 
@@ -74,6 +78,50 @@ def test_results_are_those_of_the_library(shared_client, shared_runs, run, query
         assert f'filename="{run}-results.{form}"' in answer.headers["content-disposition"]
     assert get(shared_client, f"/v1/runs/{run}/results.jsonl", texts=True).text.splitlines() == with_texts
     assert not [*shared_runs.glob(".new-*")]
+
+
+async def test_a_file_is_written_once_for_all_who_save_it(tmp_path):
+    """Requests at once share a file, which the last of them removes; a tenant has so many different ones."""
+    files, folder, written = TemporaryFiles(), tmp_path / ".new-1", []
+
+    async def write():
+        written.append(1)
+        await asyncio.sleep(0)
+        folder.mkdir()
+        (folder / "a.csv").write_text("a", encoding="utf-8")
+        return folder / "a.csv"
+
+    first, second = await asyncio.gather(*(files.open("key", "ana", write) for _ in range(2)))
+    others = [await files.open(n, "ana", partial(asyncio.sleep, 0, tmp_path / f"{n}" / "b")) for n in range(7)]
+    with pytest.raises(ServeError, match="8 other files") as refused:
+        await files.open("more", "ana", write)
+    assert refused.value.status == 429
+    (await files.open("more", "bob", partial(asyncio.sleep, 0, tmp_path / "bob" / "b"))).close()
+    first.close()
+    assert (written, second.path.read_text(encoding="utf-8")) == ([1], "a")
+    second.close()
+    assert not folder.exists()
+    for file in others:
+        file.close()
+    assert files._files == {}
+
+
+async def test_a_file_that_nobody_waits_for_is_not_written(tmp_path):
+    """When its last request is cancelled, so is the writing."""
+    files, cancelled = TemporaryFiles(), asyncio.Event()
+
+    async def write():
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    waiting = asyncio.create_task(files.open("key", "ana", write))
+    await asyncio.sleep(0.01)
+    waiting.cancel()
+    await cancelled.wait()
+    assert files._files == {}
 
 
 def test_the_report_is_the_page_of_the_command(shared_client, shared_runs, run):

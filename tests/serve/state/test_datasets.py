@@ -97,6 +97,20 @@ def test_a_file_that_is_too_large_leaves_nothing(runs):
     assert not [*runs.glob(".datasets/*")]
 
 
+def test_data_sets_are_listed_page_by_page(client):
+    """Each is on one page, the newest first, as it is shown by itself."""
+    names = [uploaded(client, rows(1), name=f"set{n}") for n in range(5)]
+    listed, cursor = [], None
+    while cursor or not listed:
+        page = client.get("/v1/datasets", params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()
+        assert len(page["datasets"]) <= 2
+        listed += page["datasets"]
+        cursor = page["next"]
+    assert [info["id"] for info in listed] == names[::-1]
+    assert listed[0] == client.get(f"/v1/datasets/{names[-1]}").json()
+    assert client.get("/v1/datasets?cursor=no").json()["code"] == "invalid_cursor"
+
+
 def test_a_data_set_goes_away_unless_a_run_needs_it(tmp_path):
     """A data set is taken away with its files; not while a run of it is queued or runs."""
     with serving(tmp_path / "runs", judges={"slow": ScriptedJudge([YES], delay=0.1)}) as client:
@@ -124,7 +138,7 @@ def test_a_file_is_stored_as_it_was_sent(client, runs):
     assert (info["bytes"], info["sha256"]) == (len(content), sha256(content.encode()).hexdigest())
     assert (runs / ".datasets" / info["id"] / "cases.jsonl").read_text() == content
     assert client.get(f"/v1/datasets/{info['id']}").json() == info
-    assert client.get("/v1/datasets").json() == {"datasets": [info]}
+    assert client.get("/v1/datasets").json() == {"datasets": [info], "next": None}
 
 
 def test_a_client_that_disconnects_leaves_nothing(tmp_path):

@@ -13,7 +13,7 @@ from greval.serve.state.figure_cache import FigureCache
 class Work:
     """A computation that is counted, ends when it is let go, and may fail."""
 
-    def __init__(self, result="{}", error=None):
+    def __init__(self, result=b"{}", error=None):
         self.calls = self.cancelled = 0
         self.free = asyncio.Event()
         self._result = result
@@ -46,8 +46,8 @@ async def test_a_figure_is_computed_once():
     first.cancel()
     await asyncio.wait({first})
     work.free.set()
-    assert await second == "{}"
-    assert await cache.get_json("a", work.compute) == "{}"
+    assert await second == b"{}"
+    assert await cache.get_json("a", work.compute) == b"{}"
     assert (work.calls, work.cancelled) == (1, 0)
 
 
@@ -60,7 +60,7 @@ async def test_a_figure_that_nobody_waits_for_is_dropped():
     (second_json,) = await waiting(cache, work)
     assert (work.calls, work.cancelled) == (2, 1)
     work.free.set()
-    assert await second_json == "{}"
+    assert await second_json == b"{}"
 
 
 async def test_a_failure_is_not_kept():
@@ -81,7 +81,7 @@ async def test_the_cache_does_not_grow_without_end():
 
     async def compute(n):
         calls.append(n)
-        return "x" * (figure_cache.MAX_CHARACTERS // 2)
+        return b"x" * (figure_cache.MAX_BYTES // 2)
 
     for n in (1, 2, 1, 3, 1, 2):
         await cache.get_json(n, lambda n=n: compute(n))

@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import pickle
+import subprocess
+import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import psutil
 import pytest
 from raw_sockets import connect, format_post
 from serving import server_process
 from waiting import until
-from worker_tasks import add, build_text, compute, end, fail, fill_memory, refuse, wait
+from worker_tasks import (
+    Point,
+    add,
+    add_records,
+    build_text,
+    compute,
+    end,
+    fail,
+    fill_memory,
+    list_variables,
+    refuse,
+    wait,
+)
 
 from greval.errors import DefinitionError
 from greval.serve.problems import ServeError
 from greval.serve.settings import MEGABYTE, ServerLimits, ServerSettings
-from greval.serve.workers.child import MAX_RESULT_BYTES
+from greval.serve.workers import pool as pool_module
+from greval.serve.workers.child import MAX_RESULT_BYTES, hide_secrets, list_secrets
 from greval.serve.workers.pool import TaskLimitError, WorkerPool, blame_file_for_limits
 from greval.serve.workers.preload import MODULES
 
 
 @pytest.fixture
-def pool():
+def pool(monkeypatch):
+    # A busy machine may take long for a short task.
+    monkeypatch.setattr(pool_module, "LONG_SECONDS", 3600)
     return WorkerPool(ServerSettings())
 
 
@@ -35,6 +55,8 @@ def limited():
 async def test_a_value_or_an_error_comes_back(pool):
     """What a function returns or refuses comes back whole."""
     assert await pool.run("ana", add, 1, 2) == 3
+    assert await pool.run("ana", add_records, Point(x=1), Point(x=2)) == Point(x=3)
+    assert await pool.run_to_json("ana", add_records, Point(x=1), Point(x=2)) == b'{"x":3}'
     with pytest.raises(DefinitionError) as error:
         await pool.run("ana", refuse)
     assert error.value.faults == ("a: is wrong", "b: is wrong")
@@ -101,8 +123,73 @@ async def test_cancelled_tasks_end_or_never_begin(pool, tmp_path):
     assert not (tmp_path / "late").exists()
 
 
-async def test_one_key_leaves_a_place_to_others(tmp_path):
+class Evil:
+    """What runs code where a pickle of it is loaded."""
+
+    def __init__(self, file):
+        self.file = file
+
+    def __reduce__(self):
+        return Path.touch, (self.file,)
+
+
+async def test_what_a_process_writes_runs_no_code(pool, tmp_path):
+    """A process that a client has taken over answers by text: the server loads no pickle."""
+    for content in (pickle.dumps(Evil(tmp_path / "loaded")), b'{"kind":"returned"}\n' + pickle.dumps(Evil(tmp_path))):
+        with pytest.raises(ValueError, match="json"):
+            pool_module._build_adapter(add_records).validate_json(pool._read_outcome(content, 0)[0])
+    assert not (tmp_path / "loaded").exists()
+
+
+def test_a_process_inherits_no_keys(monkeypatch):
+    """Variables with keys, tokens and passwords are hidden from a process that is started meanwhile."""
+    for name in ("OPENAI_API_KEY", "GREVAL_TOKEN", "DB_PASSWORD"):
+        monkeypatch.setenv(name, "x")
+    with hide_secrets():
+        command = [sys.executable, "-c", "import os; print(*os.environ)"]
+        inherited = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert not {"OPENAI_API_KEY", "GREVAL_TOKEN", "DB_PASSWORD"} & {*inherited}
+    assert list_secrets().items() >= {"OPENAI_API_KEY": "x", "GREVAL_TOKEN": "x", "DB_PASSWORD": "x"}.items()
+
+
+async def test_a_process_has_no_keys(pool, monkeypatch):
+    """Keys are those of the server, and of what judges."""
+    monkeypatch.setenv("OPENAI_API_KEY", "x")
+    assert not [name for name in await pool.run("ana", list_variables) if "KEY" in name or "TOKEN" in name]
+    judging = await pool.run_to_json("ana", list_variables, environment=list_secrets(), waits=True)
+    assert "OPENAI_API_KEY" in json.loads(judging)
+
+
+async def test_short_tasks_do_not_wait_for_long_ones(tmp_path, monkeypatch):
+    """Where long tasks of some tenants hold all places, they move away, and the task of another one is run."""
+    monkeypatch.setattr(pool_module, "LONG_SECONDS", 0.01)
+    pool = WorkerPool(ServerSettings(keys=tmp_path / "keys.json"))
+    long = [asyncio.create_task(pool.run(f"t{n}", wait, tmp_path / f"{n}")) for n in range(pool.width)]
+    await asyncio.to_thread(until, lambda: _count(tmp_path) == pool.width)
+    assert await pool.run("bob", add, 1, 2) == 3
+    # A tenant has one place for long tasks; further ones hold its share of the others.
+    assert not any(task.done() for task in long)
+    for task in long:
+        task.cancel()
+    await asyncio.wait(long)
+    assert await pool.run("bob", add, 1, 2) == 3
+
+
+async def test_tasks_that_wait_have_places_of_their_own(pool, tmp_path):
+    """As many tasks as may wait for another server leave the places for those that compute."""
+    waiting = [
+        asyncio.create_task(pool.run_to_json("ana", wait, tmp_path / f"{n}", waits=True))
+        for n in range(pool_module.MAX_WAITING)
+    ]
+    assert await pool.run("ana", add, 1, 2) == 3
+    for task in waiting:
+        task.cancel()
+    await asyncio.wait(waiting)
+
+
+async def test_one_key_leaves_a_place_to_others(tmp_path, monkeypatch):
     """Where one key asks for all that it can get, another one's task is run at once."""
+    monkeypatch.setattr(pool_module, "LONG_SECONDS", 3600)
     pool = WorkerPool(ServerSettings(keys=tmp_path / "keys.json"))
     many = [asyncio.create_task(pool.run("ana", wait, tmp_path / f"{n}")) for n in range(20)]
     await asyncio.to_thread(until, lambda: _count(tmp_path) == pool.width - 1)

@@ -1,4 +1,4 @@
-/** What the server offers: its metrics and judges, asked for once and kept while the page is open. */
+/** What the server offers: metrics and judges, asked for once and kept while the page is open, and data sets. */
 
 import { get } from "./api.js";
 
@@ -28,6 +28,18 @@ export async function allJudges() {
     });
   }
   return judges;
+}
+
+/** Return all data sets, the newest first; the server lists them page by page. */
+export async function allDatasets(signal) {
+  const datasets = [];
+  let cursor = null;
+  do {
+    const page = await get("/v1/datasets", { limit: 1000, cursor }, signal);
+    datasets.push(...page.datasets);
+    cursor = page.next;
+  } while (cursor);
+  return datasets;
 }
 
 /** Return what is known of some metrics by name, those that the library does not list among them (`ndcg@5`). */

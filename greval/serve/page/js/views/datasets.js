@@ -3,6 +3,7 @@
 import { useEffect, useState } from "../../vendor/preact_hooks.js";
 import { announce } from "../announce.js";
 import { get, name as part, remove } from "../api.js";
+import { allDatasets } from "../catalogue.js";
 import { DatasetDetails } from "../components/dataset_picker.js";
 import { Dialog } from "../components/dialog.js";
 import { Downloads } from "../components/downloads.js";
@@ -20,12 +21,12 @@ const COLUMNS = ["case", "question", "answer", "expected answer", "also there"];
 
 /** The list of data sets, newest first. */
 export function DatasetsView() {
-  const { data, error, reload } = useRequest((signal) => get("/v1/datasets", {}, signal), []);
+  const { data, error, reload } = useRequest(allDatasets, []);
   return html`
     <${ViewHead} title="Data" lead="Cases that were uploaded to be judged." actions=${html`<a class="button primary" href="#/new-run">Upload and start a run</a>`} />
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
-    ${data && !data.datasets.length && html`<${EmptyState} title="No data set yet.">A file that is uploaded for <a href="#/new-run">a run</a> stays here.<//>`}
-    <ul class="runs">${data?.datasets.map((one) => html`
+    ${data && !data.length && html`<${EmptyState} title="No data set yet.">A file that is uploaded for <a href="#/new-run">a run</a> stays here.<//>`}
+    <ul class="runs">${data?.map((one) => html`
       <li class="sheet run" data-id=${one.id}>
         <div class="run-name"><a class="run-link" href=${at(["data", one.id])} dir="auto">${one.name}</a></div>
         <p class="small soft">

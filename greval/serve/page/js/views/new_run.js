@@ -2,7 +2,7 @@
 
 import { useMemo, useRef, useState } from "../../vendor/preact_hooks.js";
 import { get, name as part, post } from "../api.js";
-import { allJudges, allMetrics } from "../catalogue.js";
+import { allDatasets, allJudges, allMetrics } from "../catalogue.js";
 import { DatasetPicker } from "../components/dataset_picker.js";
 import { Field } from "../components/fields.js";
 import { JudgeSelect, chooseJudge } from "../components/judge_select.js";
@@ -39,8 +39,8 @@ export function NewRunView({ query }) {
 
 async function loadChoices(query, signal) {
   const again = query.get("again");
-  const [metrics, judges, { datasets }, before] = await Promise.all([
-    allMetrics(), allJudges(), get("/v1/datasets", {}, signal), again && loadJudged(again, query, signal),
+  const [metrics, judges, datasets, before] = await Promise.all([
+    allMetrics(), allJudges(), allDatasets(signal), again && loadJudged(again, query, signal),
   ]);
   return { metrics, judges, datasets, before };
 }
