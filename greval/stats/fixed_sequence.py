@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 from math import ceil, log
 from typing import NamedTuple
 
-from scipy.special import bdtr
-
 ERROR = 0.05
 """The probability with which a chosen threshold may miss the agreement that was asked for."""
-START_FACTOR = 1.5
-"""The first threshold has this many times the labels that could pass at all, on average.
+START_SHARE, START_FACTOR = 0.3, 1.2
+"""The share of all verdicts above the first threshold; it has 1.2 times the labels that can pass at all, if not more.
 
-With fewer, one disagreement by chance ends the sequence; with more, a judge that is only good at its surest verdicts
-decides nothing (docs/design/decisions/0109-two-judges-are-two-runs.md).
+With a smaller share, a single disagreement ends the sequence; with a larger one, a judge that is only good at its
+surest verdicts decides nothing (docs/design/decisions/0109-two-judges-are-two-runs.md).
 """
 STEP = 0.05
 """The share of all verdicts that each further threshold adds."""
@@ -70,11 +68,11 @@ def choose_threshold(
         0.9
     """
     smallest = count_labels_needed(agreement, error) or MAX_LABELS
-    start = min(1.0, START_FACTOR * smallest / max(len(labelled), 1))
+    start = min(1.0, max(START_SHARE, START_FACTOR * smallest / max(len(labelled), 1)))
     tried: list[TriedThreshold] = []
     for threshold in _list_thresholds(certainties, start):
         outcomes = [agrees for certainty, agrees in labelled if certainty >= threshold]
-        p = float(bdtr(len(outcomes) - sum(outcomes), len(outcomes), 1 - agreement)) if outcomes else 1.0
+        p = _compute_tail(len(outcomes) - sum(outcomes), len(outcomes), agreement)
         tried.append(TriedThreshold(threshold, len(outcomes), sum(outcomes), p))
         if p > error:
             break
@@ -101,12 +99,20 @@ def count_labels_needed(agreement: float, error: float = ERROR, disagreement: fl
         return ceil(log(error) / log(agreement))
     count, step = 1, 1
     # The test passes for all larger numbers but a few, which rounding makes worse, so that a coarse search is enough.
-    while bdtr(ceil(disagreement * count), count, 1 - agreement) > error:
+    while _compute_tail(ceil(disagreement * count), count, agreement) > error:
         count += step
         step = max(1, count // 100)
         if count > MAX_LABELS:
             return None
     return count
+
+
+def _compute_tail(disagreeing: int, count: int, agreement: float) -> float:
+    """Compute the probability of at most this number of disagreements if people agree with this share."""
+    # Its import takes longer than all that names this module.
+    from scipy.special import bdtr
+
+    return float(bdtr(disagreeing, count, 1 - agreement)) if count else 1.0
 
 
 def _list_thresholds(certainties: Sequence[float], start: float) -> Iterator[float]:

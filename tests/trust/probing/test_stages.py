@@ -15,6 +15,8 @@ from probed_judges import (
 
 from greval import evaluate
 from greval.errors import StoreError
+from greval.judging.model.budget import RunSpending
+from greval.runs.options import describe_shared_stop
 from greval.runs.store import Store
 from greval.runs.store.plans import count_planned
 from greval.trust.probing.api import probe
@@ -76,13 +78,11 @@ def test_a_run_that_is_no_probe_is_left_alone(tmp_path):
         ),
         ({"max_cost": 2.0}, "the cap of $0.5 is reached (--max-cost)", "the cap of $2 is reached (--max-cost)"),
         ({"max_calls": 9}, "it was asked to stop", "it was asked to stop"),
-        ({}, None, None),
     ],
 )
-def test_the_overall_cap_is_reported(tmp_path, options, why, reported):
+def test_the_overall_cap_is_reported(options, why, reported):
     """A stage has only what the others left of a cap, but the message names the cap that was given."""
-    described = ProbeStages(tmp_path, judge(), options)._describe_stop(why)
-    assert described is reported or described.startswith(reported)
+    assert describe_shared_stop(why, options, RunSpending()).startswith(reported)
 
 
 def test_a_cap_is_shared_by_the_stages(tmp_path):
