@@ -42,6 +42,7 @@ class BatchServer:
         self.files = {}
         self.batches = {}
         self.broken = 0
+        self.max_batches = 99
         self.begun = 0
         self.busy = False
         self.steps = ["validating", "in_progress", "finalizing", "completed"]
@@ -54,7 +55,6 @@ class BatchServer:
         app.router.add_get("/v1/files/{id}/content", self.give)
         app.router.add_post("/v1/batches", self.begin)
         app.router.add_get("/v1/batches/{id}", self.tell)
-        app.router.add_post("/v1/batches/{id}/cancel", self.stop)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.05)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
@@ -63,7 +63,7 @@ class BatchServer:
 
     async def take(self, request):
         form = await request.post()
-        if self.broken:
+        if self.broken or len(self.batches) == self.max_batches:
             self.broken -= 1
             return web.json_response({"error": {"message": "down"}}, status=503, headers={"Retry-After": "0"})
         assert form["purpose"] == "batch"
@@ -92,13 +92,6 @@ class BatchServer:
         status = batch["left"][0]
         if status in {"completed", "expired", "cancelled"} and not batch["answered"]:
             batch["answered"] = self._answered(batch["input_file_id"])
-        return web.json_response(self._told(request.match_info["id"]))
-
-    async def stop(self, request):
-        batch = self.batches[request.match_info["id"]]
-        if batch["left"][0] in {"completed", "cancelled"}:
-            return web.json_response({"error": {"message": "over"}}, status=409)
-        batch["left"] = ["cancelling", "cancelled"]
         return web.json_response(self._told(request.match_info["id"]))
 
     def _keep(self, content):

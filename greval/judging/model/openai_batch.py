@@ -6,7 +6,7 @@ Requests and answers are lines of JSON. The functions that write and read them m
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args
@@ -171,11 +171,8 @@ class BatchFiles:
         self._client = client.with_options(timeout=REQUEST_TIMEOUT, max_retries=retries)
         self._limits = limits
 
-    async def submit(self, lines: Iterable[str], *, on_batch: Callable[[str], object] | None = None) -> str:
-        """Send the lines of `format_batch_request`, consumed lazily, and return the name of their batches.
-
-        `on_batch` is called with the id of each batch as soon as it is created, because a created batch is paid for.
-        """
+    async def submit(self, lines: Iterable[str]) -> str:
+        """Send the lines of `format_batch_request`, consumed lazily, and return the name of their batches."""
         ids: list[str] = []
         # A batch that is created twice is paid for twice.
         once = self._client.with_options(max_retries=0)
@@ -184,8 +181,6 @@ class BatchFiles:
                 sent = await self._client.files.create(file=("requests.jsonl", file), purpose="batch")
                 batch = await once.batches.create(input_file_id=sent.id, endpoint=ENDPOINT, completion_window="24h")
             ids.append(batch.id)
-            if on_batch:
-                on_batch(batch.id)
         if not ids:
             raise DataError("no requests to send")
         return ",".join(ids)
@@ -215,13 +210,6 @@ class BatchFiles:
                     yield line
         if refused := [f"{batch.id}: {_read_state(batch).message}" for batch in batches if batch.status == "failed"]:
             raise JudgeError(f"no request of these batches was answered: {'; '.join(refused)}")
-
-    async def cancel(self, batch_id: str) -> None:
-        """Cancel the batches of a name that are not done. Answers received so far can still be collected."""
-        for part_id in batch_id.split(","):
-            if not _read_state(await self._retrieve_batch(part_id)).is_done:
-                with self._wrap_server_errors(f"cancelling {part_id}"):
-                    await self._client.batches.cancel(part_id)
 
     async def _retrieve_batch(self, batch_id: str) -> Batch:
         with self._wrap_server_errors(f"asking for {batch_id}"):
