@@ -171,7 +171,7 @@ async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **
         return Evaluation(await _judge_cases(plan, None, stop, hooks))
     # Runs of recorded responses need none of it.
     from greval.methods.collecting.api import collect_async
-    from greval.runs.config.result_files import ResultFileWriter, save_periodically
+    from greval.runs.config.result_files import create_file_writer, save_periodically
     from greval.runs.config.setup_file import check_setup, write_setup
 
     config = plan.config
@@ -181,7 +181,7 @@ async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **
     methods = plan.load_methods(hooks.get("on_note") or ignore_note)
     check_setup(plan)
     write_setup(plan)
-    write: Callable[[], None] = ResultFileWriter(plan) if config.result_files else lambda: None
+    write: Callable[[], None] = create_file_writer(plan) if config.result_files else lambda: None
     pause = hooks.get("save_seconds", SAVE_SECONDS) if config.result_files == "during" else None
     async with save_periodically(write, pause):
         collected = await collect_async(

@@ -136,24 +136,19 @@ def build_indexes(indexes: Iterable[tuple[str, GroupIndex]], report: Callable[[s
             update(group, index)
 
 
-class GroupMethod:
-    """A method that calls the method of the sample's group, with the folder of the group's index as a tag."""
+def build_group_method(by_group: Mapping[str, Method], group_by: str, folders: Mapping[str, Path]) -> Method:
+    """Build a method that calls the method of the sample's group, with the folder of the group's index as a tag."""
 
-    def __init__(self, by_group: Mapping[str, Method], group_by: str, indexes: Mapping[str, Path]) -> None:
-        self._by_group = by_group
-        self._group_by = group_by
-        self._indexes = indexes
-
-    async def __call__(self, sample: Sample, /) -> Response:
-        """Return the response of the group's method."""
-        group = sample.tags.get(self._group_by, "")
-        method = self._by_group.get(group)
-        if method is None:
-            raise MethodError(f"no method is loaded for {self._group_by} {group!r}")
-        if index := self._indexes.get(group):
+    async def answer(sample: Sample, /) -> Response:
+        group = sample.tags.get(group_by, "")
+        if group not in by_group:
+            raise MethodError(f"no method is loaded for {group_by} {group!r}")
+        if folder := folders.get(group):
             # A tag of this name in the data goes before it.
-            sample = sample.model_copy(update={"tags": {INDEX_TAG: str(index), **sample.tags}})
-        return await method(sample)
+            sample = sample.model_copy(update={"tags": {INDEX_TAG: str(folder), **sample.tags}})
+        return await by_group[group](sample)
+
+    return answer
 
 
 def load_run_methods(
@@ -186,7 +181,7 @@ def load_run_methods(
             faults.append(f"methods: {name}: {error}")
         else:
             folders = {group: index.root for group, index in indexes.items()}
-            methods[name] = GroupMethod(by_group, config.group_by, folders)
+            methods[name] = build_group_method(by_group, config.group_by, folders)
     if faults:
         raise MethodError("\n".join(faults))
     generation = config.generation

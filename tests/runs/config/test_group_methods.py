@@ -15,7 +15,7 @@ from greval.records.case import Response, Sample
 from greval.runs.config.file import read_config_file
 from greval.runs.config.group_methods import (
     GroupIndex,
-    GroupMethod,
+    build_group_method,
     build_search_spec,
     check_searches,
     find_indexes,
@@ -43,7 +43,7 @@ def test_a_group_without_a_method_is_an_error(tmp_path):
     async def answer(sample):
         return Response(answer=sample.tags["index"])
 
-    method = GroupMethod({"tt1": answer}, "imdb_key", {"tt1": tmp_path})
+    method = build_group_method({"tt1": answer}, "imdb_key", {"tt1": tmp_path})
     sample = Sample(question="Who?", tags={"imdb_key": "tt1"})
     assert asyncio.run(method(sample)).answer == str(tmp_path)
     assert sample.tags == {"imdb_key": "tt1"}
@@ -57,7 +57,7 @@ def test_a_tag_of_the_sample_wins_over_the_index(tmp_path):
     async def answer(sample):
         return Response(answer=sample.tags["index"])
 
-    method = GroupMethod({"tt1": answer}, "imdb_key", {"tt1": tmp_path})
+    method = build_group_method({"tt1": answer}, "imdb_key", {"tt1": tmp_path})
     assert asyncio.run(method(Sample(question="Who?", tags={"imdb_key": "tt1", "index": "own"}))).answer == "own"
 
 
