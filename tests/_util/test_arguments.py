@@ -24,7 +24,6 @@ from greval import (
     probe,
 )
 from greval.errors import DataError, DefinitionError, JudgeError, MethodError, StoreError
-from greval.judging import Prices
 from greval.methods import audit_contexts
 from greval.runs import Shard
 from greval.runs.store.writer import StoreWriter
@@ -116,7 +115,7 @@ def test_a_shard_by_its_name(tmp_path):
     assert ids[1] == {one["id"] for one in cases} - ids[0]
     told = forecast(cases, metrics, None, out=tmp_path / "run", shard="1/2")
     assert told.expected[0].judged == len(ids[0])
-    for wrong in ("3/2", "half", (1, 2)):
+    for wrong in ("3/2", "half", (1, 2), 0.5):
         for function in (evaluate, forecast):
             with pytest.raises(DataError, match=r"shard .*: write it as '?3/16"):
                 function(cases, metrics, None, out=tmp_path / "run", shard=wrong)
@@ -172,14 +171,3 @@ def test_a_misspelt_option(call, told, judge, tmp_path):
 def test_a_check_that_is_named_alone(judge, tmp_path):
     """One check may be given as its name."""
     assert [one.name for one in probe(METRIC, judge, checks="padded", limit=1, out=tmp_path).checks] == ["padded"]
-
-
-def test_prices_by_the_name_of_a_file(tmp_path):
-    """A price table may be named by a text."""
-    file = tmp_path / "prices.yaml"
-    file.write_text(
-        'as_of: "2026-01-01"\nsource: mine\nmodels: {"openai:m": {input: 1, output: 2}}\n', encoding="utf-8"
-    )
-    assert Prices.load(str(file)).of("openai:m").output == 2
-    with pytest.raises(DataError, match="No such file"):
-        Prices.load("absent.yaml")

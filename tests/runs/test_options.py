@@ -6,16 +6,13 @@ import pytest
 
 from greval import Case, Judge, read_cases
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource
-from greval.errors import DataError
 from greval.judging import Prices
-from greval.runs import Shard
 from greval.runs.options import (
     DEFAULT_CONCURRENCY,
     LOCAL_CONCURRENCY,
     count_judgements,
     get_concurrency,
     get_prices,
-    get_shard,
     get_source,
 )
 from greval.testing import ScriptedJudge
@@ -53,21 +50,6 @@ def test_the_embedded_judge_is_asked_less_at_a_time(judge, given, width):
 def test_judgements_are_planned_if_the_number_of_cases_is_known(cases, options, count):
     """A list has a length, a stream does not, and the size of a shard is unknown before it is read."""
     assert count_judgements(cases, options, 2) == count
-
-
-@pytest.mark.parametrize(
-    ("given", "shard"), [(None, None), ("2/3", Shard(number=2, count=3)), (Shard(number=1, count=1),) * 2]
-)
-def test_a_shard_is_a_text_or_an_object(given, shard):
-    """Both forms of the option mean the same."""
-    assert get_shard({"shard": given}) == shard
-
-
-@pytest.mark.parametrize("given", [3, 0.5, (1, 2), "3", "4/3"])
-def test_what_is_no_shard_is_refused(given):
-    """The message shows how a shard is written."""
-    with pytest.raises(DataError, match=r"write it as '?3/16"):
-        get_shard({"shard": given})
 
 
 def test_the_source_is_that_of_the_option_or_of_the_file(tmp_path):

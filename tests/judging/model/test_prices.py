@@ -145,9 +145,9 @@ def test_the_shipped_table_says_when_it_was_right_and_that_prices_change():
 
 @pytest.mark.parametrize("indent", [None, 2, "\t"])
 def test_a_file_replaces_the_table(tmp_path, indent):
-    """A JSON file of a user's own is read; nothing of the shipped table is left."""
+    """A JSON file of a user's own, named by a text, is read; nothing of the shipped table is left."""
     content = {"as_of": "today", "source": "our contract", "models": {"azure_openai:ours": {"input": 1, "output": 2.5}}}
-    prices = Prices.load(written(tmp_path, json.dumps(content, indent=indent), "prices.json"))
+    prices = Prices.load(str(written(tmp_path, json.dumps(content, indent=indent), "prices.json")))
     assert prices.of("azure_openai:ours") == Price(input=1, output=2.5)
     assert prices.of("openai:gpt-4o") is None
 
