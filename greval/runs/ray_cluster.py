@@ -140,7 +140,7 @@ class RayDriver:
         self._stop_reason: str | None = None
         self._ray = ray
         self._job = ray.put(job)
-        # Ray does not restart lost tasks: this class does, in order.
+        # Ray's own retries begin at once, but the lock and the used rate limit of a lost worker take a while to go.
         self._task = ray.remote(num_cpus=1, max_retries=0)(judge_shard)
         self._pause = max(LOCK_SECONDS, MINUTE if job.judge.tokens_per_minute else _compute_refill_time(job.judge))
         self._width, self._total, self._options = width, total, options
