@@ -192,9 +192,7 @@ def _judge_hop_depth(walk: GraphWalk, _: MetricSetting) -> JudgementsOrSkipped:
 
 
 def _compare_names(
-    list_expected: Callable[[GraphWalk], Iterable[str]],
-    list_walked: Callable[[GraphWalk], Iterable[str]],
-    value_without_hit: float = 0.0,
+    list_expected: Callable[[GraphWalk], Iterable[str]], list_walked: Callable[[GraphWalk], Iterable[str]]
 ) -> ComparedIds:
     """Return what a metric compares, given the names of nodes that the gold and the walk have."""
 
@@ -204,7 +202,7 @@ def _compare_names(
             return (), ()
         return walk.map_nodes(list_expected(walk)), walk.map_nodes(list_walked(walk))
 
-    return ComparedIds(list_ids, ("nodes of the gold", "nodes of the walk"), value_without_hit)
+    return ComparedIds(list_ids, ("nodes of the gold", "nodes of the walk"))
 
 
 EDGE_ENDS = _compare_names(
