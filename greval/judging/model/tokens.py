@@ -85,13 +85,9 @@ def create_token_counter(model: BaseChatModel) -> TokenCounter:
     if _is_openai(model) and (name := _find_encoding_name(str(getattr(model, "model_name", "")))):
         encoding = _load_encoding(name)
         if encoding is not None:
-            return create_tiktoken_counter(encoding)
+            # Special tokens such as <|endoftext|> count as plain text.
+            return TokenCounter(lambda text: len(encoding.encode_ordinary(text)), f"tiktoken {encoding.name}")
     return TokenCounter()
-
-
-def create_tiktoken_counter(encoding: Encoding) -> TokenCounter:
-    """Create a counter for an encoding of tiktoken. Special tokens such as <|endoftext|> count as plain text."""
-    return TokenCounter(lambda text: len(encoding.encode_ordinary(text)), f"tiktoken {encoding.name}")
 
 
 def _is_openai(model: BaseChatModel) -> bool:
