@@ -66,7 +66,11 @@ def merge_orders(metric: JudgedMetric, as_given: Sequence[Outcome], exchanged: S
     Repeats of one order count as one verdict. Different categories are a tie, and of values the mean counts. The pair
     fails if an order has no verdict, because half a pair has the bias that the other half is for.
     """
-    sides = list_judgements(as_given), [mirror_judgement(judgement) for judgement in list_judgements(exchanged)]
+    mirrored = [
+        judgement.model_copy(update={"value": mirror_value(judgement.value)})
+        for judgement in list_judgements(exchanged)
+    ]
+    sides = list_judgements(as_given), mirrored
     for outcomes, judgements in zip((as_given, exchanged), sides, strict=True):
         if not judgements:
             return Failed(error=next(outcome.error for outcome in outcomes if isinstance(outcome, Failed)))
@@ -76,11 +80,6 @@ def merge_orders(metric: JudgedMetric, as_given: Sequence[Outcome], exchanged: S
 def mirror_value(value: Value) -> Value:
     """Return the verdict on a pair for the pair with its responses exchanged."""
     return _MIRRORED.get(value, value) if isinstance(value, str) else -value
-
-
-def mirror_judgement(judgement: Judgement) -> Judgement:
-    """Return the judgement of a pair for the pair with its responses exchanged; its reason stays as it is."""
-    return judgement.model_copy(update={"value": mirror_value(judgement.value)})
 
 
 def list_judgements(outcomes: Iterable[Outcome]) -> list[Judgement]:

@@ -12,7 +12,7 @@ from prompt_fences import TEXTS, fences
 
 from greval.errors import JudgeError
 from greval.judging.prompt import format_case_text
-from greval.judging.repeats import merge_orders, merge_repeats, mirror_judgement, mirror_value
+from greval.judging.repeats import merge_orders, merge_repeats, mirror_value
 from greval.records.case import Case, Response, swap_responses
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, PreferenceMetric, ValueMetric
 from greval.records.result import Failed, Failure, Judgement, Scored
@@ -176,12 +176,6 @@ def test_a_reason_names_both_orders_if_they_differ():
     reason = judged(CLEAR, ["A"], ["A"]).reason
     assert "As recorded: A. so A" in reason
     assert "calls A what is B here: B. so A" in reason
-
-
-def test_mirroring_twice_changes_nothing():
-    """A judgement that is mirrored twice is the judgement."""
-    judgement = Judgement(value="A", reason="r")
-    assert mirror_judgement(mirror_judgement(judgement)) == judgement
 
 
 def test_each_pair_is_asked_about_in_both_orders():
