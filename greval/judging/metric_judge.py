@@ -231,7 +231,6 @@ async def gather_all(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def _build_failure(error: MalformedVerdictError, reply: Reply, item: str | None) -> Failure:
-    """Build the failure of an unreadable reply, with its text verbatim."""
     raw = (reply.failure.raw if reply.failure else None) or reply.text or None
     return Failure(kind=cast("FailureKind", error.kind), message=str(error), raw=raw, item=item)
 

@@ -171,7 +171,6 @@ def _find_begun_value(texts: Mapping[Value, str], written: str) -> Value | None:
 
 
 def _read_token_bytes(token: Mapping[str, Any]) -> bytes:
-    """Return the bytes of a token."""
     return bytes(token["bytes"]) if token.get("bytes") else str(token["token"]).encode("utf-8", "surrogatepass")
 
 

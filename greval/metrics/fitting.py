@@ -170,7 +170,6 @@ def _select_parts(field: str, specimen_value: JsonValue, fields: Collection[str]
 
 
 def _drop_chunk_parts(chunks: Iterable[JsonValue], parts: Collection[str]) -> Iterator[JsonValue]:
-    """Yield chunks without the optional parts that are not kept."""
     for chunk in chunks:
         if isinstance(chunk, Mapping):
             yield {name: value for name, value in chunk.items() if name in parts or name not in CHUNK_PARTS}

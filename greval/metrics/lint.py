@@ -296,7 +296,6 @@ def _is_number(node: ast.expr) -> bool:
 
 
 def _describe_mix(first: OperandScale, second: OperandScale) -> str:
-    """Describe two scales that are mixed, and how to write the formula instead."""
     advice = " and ".join(_format_scaled(scale) for scale in (first, second) if not scale.is_share)
     return f"mixes {_describe_scale(first)} with {_describe_scale(second)}; write {advice}"
 

@@ -152,7 +152,6 @@ def _is_folder(text: str, folders: Sequence[str | Path]) -> bool:
 
 
 def _is_known(name: str, folders: Sequence[str | Path]) -> bool:
-    """Return whether a metric has this name."""
     return find_predefined_metric(name) is not None or any(find_file(name, folder) for folder in folders)
 
 

@@ -196,7 +196,6 @@ def _build_items_validator(prefix: str, read: Any) -> BeforeValidator:  # noqa: 
 
 
 def _read_text_item(item: object, made_id: str) -> object:
-    """Read a chunk or a claim given as a string or as a mapping without an id."""
     if isinstance(item, str):
         return {"id": made_id, "text": item}
     return {"id": made_id, **item} if isinstance(item, Mapping) and "id" not in item else item
@@ -280,7 +279,6 @@ class Turn(Record):
     @model_validator(mode="before")
     @classmethod
     def _read_content(cls, message: object) -> object:
-        """Read the text of a message."""
         if not isinstance(message, Mapping) or "content" not in message or "text" in message:
             return message
         return {"text" if name == "content" else name: part for name, part in message.items()}
@@ -396,7 +394,6 @@ RESPONSE_FIELDS = ("answer", "chunks", "triples", "context", "traversal", "usage
 
 
 def _check_need(need: str) -> str:
-    """Raise if a need is not a field of a case."""
     if need not in FIELDS and (not need.startswith(TAG) or need == TAG):
         raise ValueError(f"{need!r} is no field of a case; known: {', '.join(FIELDS)}, {TAG}NAME")
     return need

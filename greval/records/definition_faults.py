@@ -88,7 +88,6 @@ def split_place(text: str, data: object, *, start: int = 0) -> tuple[Path, str]:
 
 
 def _list_steps(data: object, start: int) -> list[tuple[str, str | int]]:
-    """List the words for the parts of a container with their keys or indices."""
     if isinstance(data, Mapping):
         return [(str(key), key) for key in data]
     return [(str(n), n - start) for n in range(start, start + len(data))] if isinstance(data, list | tuple) else []

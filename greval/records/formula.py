@@ -324,7 +324,6 @@ class _FormulaReader(FormulaText):
         return _read_nothing
 
     def _quote(self, node: ast.expr) -> str:
-        """Return a part as it is written, in quotes unless it has its own."""
         return self.show(node) if _is_text(node) else repr(self.show(node))
 
     def _read_part(self, node: ast.expr, depth: int) -> _Compute:  # noqa: C901, PLR0911 - a part each

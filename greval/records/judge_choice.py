@@ -56,7 +56,6 @@ class JudgeChoice(Record):
     @model_validator(mode="before")
     @classmethod
     def _read_name(cls, choice: object) -> object:
-        """Read a choice that is given as the name of a model."""
         return {"model": choice} if isinstance(choice, str) else choice
 
     @field_validator("judge_options")

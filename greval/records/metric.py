@@ -143,7 +143,6 @@ class Metric(Record):
     @field_validator("needs")
     @classmethod
     def _drop_repeated_needs(cls, needs: tuple[str, ...]) -> tuple[str, ...]:
-        """Drop repeated needs."""
         return tuple(dict.fromkeys(needs))
 
     @property
@@ -296,7 +295,6 @@ class JudgedMetric(Metric):
     @field_validator("notes", mode="before")
     @classmethod
     def _read_short_notes(cls, notes: object) -> object:
-        """Read notes that are given as text only."""
         if not isinstance(notes, Mapping):
             return notes
         return {name: {"means": note} if isinstance(note, str) else note for name, note in notes.items()}

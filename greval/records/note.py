@@ -15,7 +15,6 @@ RESERVED = ("reason", "value", "item", "judgements")
 
 
 def _convert_word(words: object) -> object:
-    """Convert a single word to a tuple of one word."""
     return (words,) if isinstance(words, str) else words
 
 
@@ -58,7 +57,6 @@ class ShareNote(Record):
 
     @model_serializer(mode="wrap")
     def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `better` if it is not set."""
         return {name: content for name, content in dump(self).items() if content is not None}
 
 

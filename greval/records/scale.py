@@ -58,7 +58,6 @@ def _read_level(raw: object) -> int | float:
 
 
 def _convert_number(number: Decimal) -> int | float:
-    """Convert a number to an integer if it is whole, else to a float."""
     return int(number) if number == number.to_integral_value() else float(number)
 
 
@@ -121,7 +120,6 @@ class CategoricalScale(Record):
 
     @model_serializer(mode="plain")
     def _to_mapping(self) -> dict[str, Any]:
-        """Serialise to the file form."""
         content = {c.name: c.model_dump(exclude={"name"}, exclude_none=True) for c in self.categories}
         return {"categories": content} if self.ordered else {"categories": content, "ordered": False}
 
@@ -186,7 +184,6 @@ class ValueScale(Record):
     @field_validator("step")
     @classmethod
     def _drop_unit_step(cls, step: float | None) -> float | None:
-        """Replace the step 1 by None."""
         # Equal scales have equal fingerprints.
         return None if step == 1 else step
 
@@ -226,7 +223,6 @@ class ValueScale(Record):
         return ""
 
     def _has_level(self, number: float) -> bool:
-        """Return whether a number within the range is a level."""
         if self.step is None:
             return float(number).is_integer()
         return (Fraction(repr(number)) - self.range[0]) % Fraction(repr(self.step)) == 0

@@ -216,7 +216,6 @@ def _write_cases(cases: CaseRecords, path: Path) -> list[str]:
 
 
 def _read_cases(folder: Path) -> Iterator[Case]:
-    """Yield the stored cases of a batch run."""
     with (folder / CASES_FILE).open(encoding="utf-8") as lines:
         for line in lines:
             yield Case.model_validate_json(line)

@@ -305,7 +305,6 @@ def _divide_budget(options: EvaluateOptions, shards: int) -> EvaluateOptions:
 
 
 def _check_shard_count(out: Path, shards: int) -> None:
-    """Raise an error if the run was begun with another number of shards."""
     begun = {path.name.rpartition("-of-")[2] for path in (out / SHARDS).glob("*-of-*")} - {str(shards)}
     if begun:
         raise StoreError(f"{out}: was begun with shards={min(begun)}; use this number, or choose another folder")

@@ -284,7 +284,6 @@ def _find_folder(run: str | Path | Run) -> Path:
 
 
 def _name_edited(metrics: Iterable[Metric], reason_depth: ReasonDepth | None) -> dict[str, Metric]:
-    """Return the edited metrics by their names."""
     return {metric.name: metric for metric in set_reason_depth(map(require_metric, metrics), reason_depth)}
 
 
@@ -408,7 +407,6 @@ class _ReplayPlan:
         return None
 
     def _count_unasked(self, name: str) -> int:
-        """Count the scored results of a metric whose calls are not stored."""
         scored = ResultFilter(metrics=(name,), status="scored")
         contents = self._store.select((ASKED_CONTENT,), scored)
         return sum(content is None or not self._reader.find(content) for (content,) in contents)

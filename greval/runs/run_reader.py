@@ -290,7 +290,6 @@ def read_texts(case: Case | None, over: str | None) -> CaseTexts:
 
 
 def _read_fingerprints(store: Store, metric: JudgedMetric) -> set[str]:
-    """Return the fingerprints of all verdicts of a metric."""
     versions = store.select((METRIC_VERSION,), ResultFilter(metrics=(metric.name,)))
     return {json.loads(version)[0] for (version,) in versions}
 

@@ -210,7 +210,6 @@ class JudgingLoop:
 
     @cached_property
     def _contexts(self) -> Mapping[str, CallContext]:
-        """The context of each metric in the run."""
         return self._build_contexts(self.config)
 
     def _build_contexts(self, config: RunnableConfig | None) -> dict[str, CallContext]:

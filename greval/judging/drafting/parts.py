@@ -210,7 +210,6 @@ class PartsDraft:
         return "nearer to the best" if 2 * part < last else "nearer to the worst"
 
     def _name_role(self, part: int | str) -> str:
-        """Name a part in the reply."""
         return part if isinstance(part, str) else {0: "best", len(self._ranks) - 1: "worst"}.get(part, "between")
 
     def _build_pattern(self, part: int | str, *, negated: bool) -> str:
@@ -258,7 +257,6 @@ def _select_levels(brief: DraftBrief) -> list[int]:
 
 
 def _cut_subject(text: str, thing: str) -> str:
-    """Return a description without its subject and its full stop."""
     return text.removeprefix(f"The {thing} ").removesuffix(".")
 
 

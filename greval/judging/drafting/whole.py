@@ -94,7 +94,6 @@ async def _mend(brief: DraftBrief, writer: DraftWriter, metric: JudgedMetric, te
 
 
 def _build_messages(brief: DraftBrief, answered: str = "", objection: str = "") -> list[BaseMessage]:
-    """Build the request, followed by the last reply and what is wrong with it."""
     request = f"name: {brief.name}\nwhat it judges: {brief.description}\njudged: {brief.over or 'the whole case'}"
     start: list[BaseMessage] = [SystemMessage(_format_system_text(brief)), HumanMessage(neutralise_fences(request))]
     return [*start, AIMessage(neutralise_control_tokens(answered)), HumanMessage(objection)] if objection else start

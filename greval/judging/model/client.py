@@ -456,7 +456,6 @@ class JudgeClient:
         return part in {"system", "streaming", "logprobs"}
 
     def _list_option_names(self) -> list[str]:
-        """List the names of the model's options, including those of a body that is added to each request."""
         nested = (part for part in self.judge.options.values() if isinstance(part, dict))
         return [*self.judge.options, *(name for part in nested for name in part)]
 

@@ -253,7 +253,6 @@ def redact_secrets(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def _classify_by_class_name(error: BaseException) -> FailureKind | None:
-    """Find the failure kind by the class name of the exception."""
     names = " ".join(cls.__name__ for cls in type(error).__mro__)
     return next((kind for part, kind in KIND_BY_CLASS_NAME if part in names), None)
 

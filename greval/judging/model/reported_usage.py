@@ -140,7 +140,6 @@ def _read_numbers(block: Mapping[str, object]) -> dict[str, float]:
 
 
 def _find_first(counts: Mapping[str, int], names: Iterable[str]) -> int | None:
-    """Return the count under the first of the names that has one, None if none has."""
     return next(filter(None, map(counts.get, names)), None)
 
 

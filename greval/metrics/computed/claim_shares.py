@@ -52,7 +52,6 @@ Count = Callable[[Mapping[str, ClaimTable], Case, MetricSetting], JudgementsOrSk
 
 
 def _judge_share(counted: Sequence[str], total: int, noun: str, what: str) -> tuple[Judgement, ...]:
-    """Build the judgement of a share of at least one, with the ids that count."""
     listing = f": {format_names(counted)}" if counted else ""
     return build_judgement(len(counted) / total, f"{len(counted):,} of {total:,} {noun} {what}{listing}")
 

@@ -183,7 +183,6 @@ def _split_list(gold: str, sought: Sequence[Word]) -> Iterator[list[Word]]:
 
 
 def _is_exact(word: Word) -> bool:
-    """Return whether a word must match exactly."""
     return word.kind != "word" or len(word.key) < MIN_FUZZY_LENGTH or DIGIT.search(word.key) is not None
 
 

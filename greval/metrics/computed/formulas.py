@@ -33,7 +33,6 @@ def ndcg(gains: Sequence[float], due: Iterable[float], k: int | None = None, *, 
 
 
 def _dcg(gains: Iterable[float], *, exponential: bool) -> float:
-    """Return the discounted cumulative gain."""
     return fsum((2**gain - 1 if exponential else gain) / log2(rank + 1) for rank, gain in enumerate(gains, 1) if gain)
 
 

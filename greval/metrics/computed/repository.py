@@ -59,7 +59,6 @@ def list_repositories(case: Case) -> Repositories | Skipped:
 
 
 def _format_kinds(sources: Sequence[RetrievedSource]) -> str:
-    """Format the kinds of sources that are present: chunks, nodes or both."""
     return " and no ".join(dict.fromkeys(source.kind for source in sources)) or "chunk"
 
 
@@ -167,7 +166,6 @@ def _judge_coherence(case: Case) -> JudgementsOrSkipped:
 
 
 def _format_conflict(repo: str, versions: dict[str, list[RetrievedSource]]) -> str:
-    """Format the versions of a repository with the chunks and nodes in which they occur."""
     occurrences = [f"{version} ({_format_source_names(sources)})" for version, sources in versions.items()]
     return f"{repo} in {', '.join(occurrences[:-1])} and {occurrences[-1]}"
 

@@ -237,6 +237,5 @@ def _load_index_search(name: str, index: GroupIndex, answering: Judge | BaseChat
 
 
 def _require_indexes(groups: Mapping[str, int], indexes: Mapping[str, GroupIndex]) -> None:
-    """Raise `DataError` if a group has no index."""
     if lacking := [f"{group} ({count} questions)" for group, count in groups.items() if group not in indexes]:
         raise DataError(f"no index for {', '.join(lacking)}; add a folder for each under indexes")

@@ -148,7 +148,6 @@ def _get_value(result: Result | None) -> Value | None:
 
 
 def _get_score(result: Result | None) -> float | None:
-    """Return the mean number of the judgements; None without one."""
     judgements = result.judgements if result else ()
     return _compute_mean(judgement.number for judgement in judgements)
 
@@ -193,7 +192,6 @@ def _compute_mean_scores(responses: Sequence[JudgedResponse | None], metrics: It
 
 
 def _compute_mean_usage(responses: Sequence[JudgedResponse | None]) -> Json:
-    """Return the mean of each usage figure over the responses that record it."""
     return {f"avg_{name}": _compute_mean(_list_usage(responses, name)) for name in USAGE_METRICS}
 
 

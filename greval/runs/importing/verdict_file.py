@@ -96,7 +96,6 @@ def _list_fields(metrics: Sequence[Metric], columns: Mapping[str, str]) -> dict[
 
 
 def _name_reason(metric: Metric) -> str:
-    """Return the name of the field with the reasons of a metric."""
     return f"{metric.name}.{REASON}"
 
 
@@ -266,5 +265,4 @@ class VerdictFile:
 
 
 def _format_reason(content: object) -> str:
-    """Return a reason, or the name of a repeat, as text."""
     return "" if content is None else str(as_text(content))

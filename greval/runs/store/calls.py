@@ -207,7 +207,6 @@ class CallReader:
 
 @lru_cache(MAX_CACHED_CASES)
 def _build_dictionary(form: str, case: str) -> bytes:
-    """Build the dictionary of the compression."""
     # The case is last, because nearer texts are found first.
     return f"{form}{case}".encode("utf-8", "surrogatepass")[-MAX_DICTIONARY_BYTES:]
 

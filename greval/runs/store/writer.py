@@ -351,7 +351,6 @@ class StoreWriter(CloseOnExit):
 
     @cached_property
     def _served_models(self) -> set[str]:
-        """The models that the replies of all results name."""
         models = self.reader.fact(SERVED_MODELS)
         return {str(model) for model in models} if isinstance(models, list) else set()
 
