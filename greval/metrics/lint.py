@@ -69,7 +69,11 @@ def lint_metric(metric: Metric, dependencies: Iterable[Metric] = ()) -> list[str
     return [
         *_find_unseen_inputs(metric),
         *_find_double_questions(metric),
-        *_find_missing_descriptions(metric),
+        *(
+            f"{location}: is not described; say when it applies and how it differs from its neighbours"
+            for location, text in list_descriptions(metric)
+            if not text.strip()
+        ),
         *_find_similar_descriptions(metric),
         *_find_unclear_direction(metric),
     ]
@@ -123,12 +127,6 @@ def list_descriptions(metric: JudgedMetric) -> list[tuple[str, str]]:
             return [(f"scale.levels.{level}", text) for level, text in levels.items()]
         case _:
             return []
-
-
-def _find_missing_descriptions(metric: JudgedMetric) -> Iterator[str]:
-    for location, text in list_descriptions(metric):
-        if not text.strip():
-            yield f"{location}: is not described; say when it applies and how it differs from its neighbours"
 
 
 def _find_similar_descriptions(metric: JudgedMetric) -> Iterator[str]:

@@ -169,13 +169,10 @@ def _build_input(outcome: Scored | Skipped) -> FormulaInput:
     label = values[0] if len(values) == 1 and isinstance(values[0], str) else None
     numbers = [judgement.number for judgement in outcome.judgements if judgement.number is not None]
     if len(numbers) < len(values):
-        return FormulaInput(label=label, reason=f"a category without a score was given: {_find_unscored(outcome)}")
+        unscored = next(judgement.value for judgement in outcome.judgements if judgement.number is None)
+        return FormulaInput(label=label, reason=f"a category without a score was given: {unscored}")
     reason = f"mean of {len(numbers)} items" if len(numbers) > 1 else ""
     return FormulaInput(fsum(numbers) / len(numbers), label, reason)
-
-
-def _find_unscored(outcome: Scored) -> str:
-    return next(str(judgement.value) for judgement in outcome.judgements if judgement.number is None)
 
 
 def _format_found(formula_input: FormulaInput) -> str:

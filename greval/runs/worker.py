@@ -75,11 +75,6 @@ StartMetric = Callable[[str], asyncio.Task[Result | None]]
 """A function that begins a metric on a case by its name, once, and returns its task."""
 
 
-def NO_TASKS(name: str) -> asyncio.Task[Result | None]:  # noqa: N802 - a constant
-    """Raise an error: a metric that is judged alone builds on no other."""
-    raise KeyError(name)
-
-
 class MemoryLog:
     """A log of one request in place of that of a run: it finds results of equal content and writes nothing to disk."""
 
@@ -330,12 +325,12 @@ class JudgingLoop:
         Of metrics whose prompts begin alike, the first is judged alone, so that the judge's server has read that start
         when the others are asked. A metric that only formulas read is judged when one of them needs its verdict.
         """
-        # A separate task would cost as much as parsing the reply.
+        tasks: dict[str, asyncio.Task[Result | None]] = {}
+        # A metric that is judged alone builds on no other. A separate task would cost as much as parsing the reply.
         if len(self.runnables) == 1:
             (runnable,) = self.runnables.values()
             context = contexts[runnable.metric.name]
-            return [await self._judge_metric(case, runnable, NO_TASKS, context=context, counted=counted)]
-        tasks: dict[str, asyncio.Task[Result | None]] = {}
+            return [await self._judge_metric(case, runnable, tasks.__getitem__, context=context, counted=counted)]
         first_of_group: dict[str, asyncio.Task[Result | None]] = {}
         async with asyncio.TaskGroup() as group:
 

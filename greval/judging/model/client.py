@@ -364,10 +364,11 @@ class JudgeClient:
                 meter.withdraw_call(self.label)
             raise
         reply = estimate = None
+        seconds = max(self.judge.timeout, LOCAL_TIMEOUT) if self.judge.local else self.judge.timeout
         start = read_clock()
         try:
             # A slow stream of bytes never reaches the timeout of the transport.
-            async with asyncio.timeout(_select_timeout(self.judge)):
+            async with asyncio.timeout(seconds):
                 message = await question.ask(line.model, messages, context.config)
                 reply = read_reply(message, messages)
                 estimate = _estimate_usage(reply, tokens)
@@ -545,11 +546,6 @@ def _extract_text(message: AIMessage) -> str:
         # A server with a reasoning parser may take an answer without thoughts for thoughts.
         text = thoughts
     return replace_lone_surrogates(text)
-
-
-def _select_timeout(judge: Judge) -> float:
-    """Return the timeout of one whole call in seconds."""
-    return max(judge.timeout, LOCAL_TIMEOUT) if judge.local else judge.timeout
 
 
 def _read_chat_model(model: object) -> BaseChatModel | None:
