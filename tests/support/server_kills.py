@@ -17,7 +17,7 @@ import httpx
 import psutil
 from fault_server import FaultServer
 from served_runs import ended, rows, started, uploaded
-from serving import Running, server_process
+from serving import Running, list_family, server_process
 from waiting import SECONDS, until
 
 from greval.errors import StoreError
@@ -58,14 +58,14 @@ def kill_at_random(folder: Path, *, kills: int, runs: int, count: int, seed: int
                 names = names or [_start(client, run, count) for run in range(runs)]
                 while server.process.poll() is None and sum(found.killed.values()) < kills:
                     time.sleep(rng.uniform(0.5, 5))
-                    seen.update(_list_family(server))
+                    seen.update(list_family(server.process.pid))
                     if what := _kill_one(server, rng):
                         found.killed[what] += 1
                         stored = set[str]().union(*(_read_finished(folder / "runs" / name) for name in names))
                         finished.append((judge.calls, stored))
                 if server.process.poll() is None:
                     infos = [ended(client, name) for name in names]
-                    seen.update(_list_family(server))
+                    seen.update(list_family(server.process.pid))
                     server.stop()
                     break
         with suppress(AssertionError):
@@ -98,20 +98,12 @@ def _kill_one(server: Running, rng: random.Random) -> str | None:
         server.process.wait(SECONDS)
     else:
         mark = RUN_MODULE if what == "run" else "spawn_main"
-        found = [one for one in _list_family(server) if mark in _read_command(one)]
+        found = [one for one in list_family(server.process.pid) if mark in _read_command(one)]
         if not found:
             return None
         with suppress(psutil.NoSuchProcess):
             rng.choice(found).send_signal(signal.SIGKILL)
     return what
-
-
-def _list_family(server: Running) -> list[psutil.Process]:
-    try:
-        parent = psutil.Process(server.process.pid)
-        return [parent, *parent.children(recursive=True)]
-    except psutil.NoSuchProcess:
-        return []
 
 
 def _read_command(process: psutil.Process) -> str:

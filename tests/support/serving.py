@@ -89,7 +89,7 @@ class Running:
 
     def kill(self) -> None:
         """End it and its workers as kill -9 does."""
-        for process in _family(self.process.pid):
+        for process in list_family(self.process.pid):
             with suppress(psutil.NoSuchProcess):
                 process.send_signal(signal.SIGKILL)
         self.process.wait(SECONDS)
@@ -137,7 +137,7 @@ def server_process(
         process.stdout.close()
 
 
-def _family(pid: int) -> list[psutil.Process]:
+def list_family(pid: int) -> list[psutil.Process]:
     """Give a process and all that it started, itself first: it starts its workers again."""
     try:
         parent = psutil.Process(pid)
