@@ -29,9 +29,8 @@ class ScriptedJudge(BaseChatModel):
     """A chat model whose answers are scripted.
 
     Args:
-        answers: The answers in order, or a function from the messages to an answer. An answer is a
-            mapping (sent as JSON), a text (sent unchanged), a message, or an exception (raised).
-            At its end the list starts again.
+        answers: The answers in order, or a function from the messages to an answer. An answer is a mapping (sent as
+            JSON), a text (sent unchanged), a message, or an exception (raised). At its end the list starts again.
         tier: The supported answer format: `schema` for a native JSON schema as OpenAI-compatible servers,
             `tools` for tool calls, `text` for neither.
 

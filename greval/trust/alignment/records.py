@@ -17,12 +17,11 @@ FigureName = Literal["kappa", "kappa linear", "mae"]
 class AgreementGain(Record):
     """Agreement of judge and people before and after, on the same items.
 
-    `figure` is "kappa" (Cohen's), "kappa linear" (ordered scales with more than two categories) or "mae" (mean
-    absolute error of numbers). `gain` is positive if the judge became better, whichever way the figure runs,
-    and None if the figure is undefined. The intervals come from a bootstrap over questions. `p` is the p-value
-    of the sign-flip test over questions; it is None if there are no items. `ranks` are
-    Spearman's correlations before and after, for numbers only. `things` counts the items, and `changed` those
-    whose value changed.
+    `figure` is "kappa" (Cohen's), "kappa linear" (ordered scales with more than two categories) or "mae" (mean absolute
+    error of numbers). `gain` is positive if the judge became better, whichever way the figure runs, and None if the
+    figure is undefined. The intervals come from a bootstrap over questions. `p` is the p-value of the sign-flip test
+    over questions; it is None if there are no items. `ranks` are Spearman's correlations before and after, for numbers
+    only. `things` counts the items, and `changed` those whose value changed.
     """
 
     figure: FigureName
@@ -51,10 +50,9 @@ class AgreementGain(Record):
 class AlignAttempt(Record):
     """One changed definition, learned on all folds but one (`fold` from 1) or on all labels (`fold` 0).
 
-    `learned` counts the labelled items that it was made from. Another `things` items of the same folds decided
-    whether it was chosen. `before` and `after` are the figures on those, so they are biased in favour of the
-    chosen definition. `definition` is the text of its metric file. `dropped` is the reason if no definition
-    was made.
+    `learned` counts the labelled items that it was made from. Another `things` items of the same folds decided whether
+    it was chosen. `before` and `after` are the figures on those, so they are biased in favour of the chosen definition.
+    `definition` is the text of its metric file. `dropped` is the reason if no definition was made.
     """
 
     fold: int

@@ -17,10 +17,9 @@ CombineJudges = Literal["majority", "median", "mean"]
 class SideAgreement(Record):
     """One side compared with another on the `n` items on which both have a verdict.
 
-    `figures` are for categories "accuracy", "kappa" (for ordered scales also "kappa linear" and "kappa quadratic")
-    and "ac1", for numbers "mae", "bias" (this side minus the other), "pearson", "spearman" and "kendall". `ties` is
-    the number of items on which the other side, or the panel, has no verdict. `why` is the reason if there are no
-    figures.
+    `figures` are for categories "accuracy", "kappa" (for ordered scales also "kappa linear" and "kappa quadratic") and
+    "ac1", for numbers "mae", "bias" (this side minus the other), "pearson", "spearman" and "kendall". `ties` is the
+    number of items on which the other side, or the panel, has no verdict. `why` is the reason if there are no figures.
     """
 
     n: int

@@ -91,13 +91,12 @@ async def probe_async(
         judge: Settings of a judge or a chat model. It may be None if the metric names its judge.
         cases: The cases, preferably with good answers. Defaults to the shipped ones.
         stop: When set, no further call is made.
-        **options: `checks`: names from `PROBE_CHECKS`; all that apply by default. `limit` (20): the number of
-            cases. `mutants` (1): the number of variants per check and case. `repeats` (3): how often the
-            unchanged cases are judged. `out` (runs/probe-METRIC): the run folder; stored results are reused.
-            `built_on`: definitions that the metric builds on, if they are not in the library.
-            `concurrency`, `gate`, `meter`, `retry_failed`, `prices`, `on_progress`, `on_result`: as in
-            `evaluate`.
-            `max_calls`, `max_cost` (US dollars): caps for the run folder, over all calls of this function.
+        **options: `checks`: names from `PROBE_CHECKS`; all that apply by default. `limit` (20): the number of cases.
+            `mutants` (1): the number of variants per check and case. `repeats` (3): how often the unchanged cases are
+            judged. `out` (runs/probe-METRIC): the run folder; stored results are reused. `built_on`: definitions that
+            the metric builds on, if they are not in the library. `concurrency`, `gate`, `meter`, `retry_failed`,
+            `prices`, `on_progress`, `on_result`: as in `evaluate`. `max_calls`, `max_cost` (US dollars): caps for the
+            run folder, over all calls of this function.
 
     Returns:
         The kill rates, the noise, and the checks that could not be made, as data. `greval probe` prints it.

@@ -53,8 +53,7 @@ class VerdictRelation(StrEnum):
 def compute_position(scale: JudgedScale, value: Value) -> float | None:
     """Return the position of a value on its scale, from 0 (worst) to 1 (best).
 
-    Categories without an order are placed by their scores, if all have one. Otherwise
-    the position is undefined (None).
+    Categories without an order are placed by their scores, if all have one. Otherwise the position is undefined (None).
     """
     match scale:
         case ValueScale(range=(low, high), better=better):
