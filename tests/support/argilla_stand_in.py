@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
+
+from method_server import Asked, MethodServer, Reply
 
 KEY = "owner.key"
 
@@ -109,33 +108,15 @@ def serve_argilla() -> Iterator[ArgillaStandIn]:
     """Serve a stand-in on a free port."""
     stand_in = ArgillaStandIn()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            length = int(self.headers.get("Content-Length") or 0)
-            content = json.loads(self.rfile.read(length)) if length else {}
-            url = urlsplit(self.path)
-            query = {name: values[0] for name, values in parse_qs(url.query).items()}
-            stand_in.logins.add(self.headers.get("Authorization"))
-            known = self.headers.get("X-Argilla-Api-Key") == KEY
-            refused = (401, {"detail": "Unauthorized"})
-            path = url.path.removeprefix("/api/v1")
-            status, found = stand_in.respond(self.command, path, query, content) if known else refused
-            body = found.encode() if isinstance(found, str) else json.dumps(found).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(asked: Asked) -> Reply:
+        url = urlsplit(asked.path)
+        query = {name: values[0] for name, values in parse_qs(url.query).items()}
+        stand_in.logins.add(asked.headers["Authorization"])
+        if asked.headers["X-Argilla-Api-Key"] != KEY:
+            return Reply({"detail": "Unauthorized"}, 401)
+        status, content = stand_in.respond(asked.method, url.path.removeprefix("/api/v1"), query, asked.body or {})
+        return Reply(content, status)
 
-        do_POST = do_PUT = do_GET  # noqa: N815 - the names of the base class
-
-        def log_message(self, *_: object) -> None:
-            """Write no log."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    stand_in.url = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with MethodServer(answer) as server:
+        stand_in.url = server.url
         yield stand_in
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -1,4 +1,4 @@
-"""A real HTTP server on 127.0.0.1 that stands for a system under test, and does as its `plan` says."""
+"""A real HTTP server on 127.0.0.1 that stands for another system, and does as its `plan` says."""
 
 from __future__ import annotations
 
@@ -6,23 +6,24 @@ import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 
 @dataclass
 class Asked:
-    """A request: its method, path with query, headers, and body (None where there was none)."""
+    """A request: its method, path with query, headers (None if missing), and body (None if there was none)."""
 
     method: str
     path: str
-    headers: Mapping[str, str]
+    headers: Message
     body: Any
 
 
 @dataclass
 class Reply:
-    """What is sent back; content that is no text is sent as JSON."""
+    """What is sent back; content that is neither text nor bytes is sent as JSON."""
 
     content: Any
     status: int = 200
@@ -38,9 +39,12 @@ class _Server(ThreadingHTTPServer):
 
 
 class MethodServer:
-    """Serves on a free port in threads of its own; use it as a context manager."""
+    """Serves on a free port in threads of its own; use it as a context manager.
 
-    def __init__(self, plan: Callable[[Asked], Reply] | None = None) -> None:
+    If the plan gives None, the connection is closed without an answer.
+    """
+
+    def __init__(self, plan: Callable[[Asked], Reply | None] | None = None) -> None:
         """Keep the plan; nothing is served yet."""
         self.plan = plan or (lambda asked: Reply({"answer": f"You asked: {asked.body['question']}"}))
         self.asked: list[Asked] = []
@@ -61,15 +65,16 @@ class MethodServer:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                asked = Asked(self.command, self.path, dict(self.headers), json.loads(body) if body else None)
+                asked = Asked(self.command, self.path, self.headers, json.loads(body) if body else None)
                 server.asked.append(asked)
-                self._send(server.plan(asked))
+                if (reply := server.plan(asked)) is not None:
+                    self._send(reply)
 
-            do_GET = do_POST  # noqa: N815 - http.server's names
+            do_GET = do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 - http.server's names
 
             def _send(self, reply: Reply) -> None:
-                text = reply.content if isinstance(reply.content, str) else json.dumps(reply.content)
-                content = text.encode()
+                text = reply.content if isinstance(reply.content, str | bytes) else json.dumps(reply.content)
+                content = text if isinstance(text, bytes) else text.encode()
                 self.send_response(reply.status)
                 for name, value in (reply.headers or {}).items():
                     self.send_header(name, value)

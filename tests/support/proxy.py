@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
 import httpx
+from method_server import MethodServer, Reply
 
 PASS, DROP, DROP_AFTER = "pass", "drop", "drop after"
 """Hand a call on; cut it off before the server sees it; cut it off when the server has done it."""
@@ -19,14 +17,12 @@ class Proxy:
     """
 
     def __init__(self, upstream):
-        self.upstream = upstream
         self.calls = []
         self.plan = lambda *_: PASS
         self.gate = {}
-        self.client = httpx.Client(base_url=upstream, timeout=60)
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}"
-        self.thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
+        self._client = httpx.Client(base_url=upstream, timeout=60)
+        self._server = MethodServer(self._answer)
+        self.url = self._server.url
 
     def reset(self, plan=None):
         """Count from 1 again, under another plan."""
@@ -34,45 +30,28 @@ class Proxy:
         self.plan = plan or (lambda *_: PASS)
 
     def __enter__(self):
-        self.thread.start()
+        self._server.__enter__()
         return self
 
     def __exit__(self, *_):
-        self.server.shutdown()
-        self.thread.join()
-        self.server.server_close()
-        self.client.close()
+        self._server.__exit__()
+        self._client.close()
 
+    def _answer(self, asked):
+        self.calls.append((asked.method, asked.path))
+        do = self.plan(len(self.calls), asked.method, asked.path)
+        if do == DROP:
+            return None
+        if any(asked.headers[name] != value for name, value in self.gate.items()):
+            do = (403, b'{"detail": "the gate is closed"}')
+        status, content = do if isinstance(do, tuple) else self._hand_on(asked)
+        if callable(do):
+            do()
+        if do == DROP_AFTER or callable(do):
+            return None
+        return Reply(content, status, {"Content-Type": "application/json"})
 
-def _handler(proxy):
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-        def _any(self):
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            proxy.calls.append((self.command, self.path))
-            do = proxy.plan(len(proxy.calls), self.command, self.path)
-            if do == DROP:
-                return
-            if any(self.headers[name] != value for name, value in proxy.gate.items()):
-                do = (403, b'{"detail": "the gate is closed"}')
-            status, content = do if isinstance(do, tuple) else self._handed_on(body)
-            if callable(do):
-                do()
-            elif do != DROP_AFTER:
-                self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-        def _handed_on(self, body):
-            names = ("X-Argilla-Api-Key", "Content-Type")
-            headers = {name: self.headers[name] for name in names if self.headers[name]}
-            answer = proxy.client.request(self.command, self.path, content=body, headers=headers)
-            return answer.status_code, answer.content
-
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _any  # noqa: N815 - the names that the base class calls
-
-    return Handler
+    def _hand_on(self, asked):
+        headers = {name: asked.headers[name] for name in ("X-Argilla-Api-Key",) if asked.headers[name]}
+        answer = self._client.request(asked.method, asked.path, json=asked.body, headers=headers)
+        return answer.status_code, answer.content
