@@ -13,12 +13,17 @@ from typing import Any, Self
 
 @dataclass
 class Asked:
-    """A request: its method, path with query, headers (None if missing), and body (None if there was none)."""
+    """A request: its method, path with query, headers (None if missing), and content."""
 
     method: str
     path: str
     headers: Message
-    body: Any
+    content: bytes
+
+    @property
+    def body(self) -> Any:
+        """The content as JSON, None if there was none."""
+        return json.loads(self.content) if self.content else None
 
 
 @dataclass
@@ -64,13 +69,21 @@ class MethodServer:
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                asked = Asked(self.command, self.path, self.headers, json.loads(body) if body else None)
+                asked = Asked(self.command, self.path, self.headers, self._read())
                 server.asked.append(asked)
                 if (reply := server.plan(asked)) is not None:
                     self._send(reply)
 
             do_GET = do_PUT = do_PATCH = do_DELETE = do_POST  # noqa: N815 - http.server's names
+
+            def _read(self) -> bytes:
+                if self.headers["Transfer-Encoding"] != "chunked":
+                    return self.rfile.read(int(self.headers["Content-Length"] or 0))
+                parts = []
+                while size := int(self.rfile.readline(), 16):
+                    parts.append(self.rfile.read(size))
+                    self.rfile.readline()
+                return b"".join(parts)
 
             def _send(self, reply: Reply) -> None:
                 text = reply.content if isinstance(reply.content, str | bytes) else json.dumps(reply.content)
