@@ -185,14 +185,6 @@ def test_a_method_that_takes_its_sample_for_a_text(greval_says):
     assert "its question is sample.question" in err
 
 
-def test_argilla_at_no_address(greval_says, run, monkeypatch):
-    """A server that does not answer is named without the password of its address."""
-    monkeypatch.setenv("ARGILLA_API_KEY", "key")
-    url = "http://admin:hunter2@127.0.0.1:1"
-    code, out, err = greval_says("argilla", "push", run, "-m", "correctness", "--dataset", "d", "--url", url)
-    assert (code, "127.0.0.1:1: no answer" in err, "hunter2" in out + err) == (2, True, False)
-
-
 def test_eval_dry_run(greval_says, fault_server):
     """A dry run of an evaluation asks neither methods nor judge, writes nothing, and counts what is there."""
     config = CONFIG + f'judge: {{model: m, base_url: "{fault_server.url}"}}\n'
@@ -211,18 +203,6 @@ def test_eval_dry_run(greval_says, fault_server):
     assert re.search(r"^all +0 +32 +0 +0 ", out, re.MULTILINE)
     assert "tog 2, bare 2" in greval_says("eval", "--root", root, "--dry-run", "--no-resume")[1]
     assert (len(calls(root)), fault_server.calls) == (4, call_count)
-
-
-def test_gold_that_fits_no_case(greval_says):
-    """Gold of other ids is reported: else its figures would be missing without a word."""
-    Path("gold.jsonl").write_text('{"id": "other", "gold": {"essential_docs": ["d1"]}}\n', encoding="utf-8")
-    words = ("evaluate", cases(), "-m", "exact_match", "-o", "run", "--gold", "gold.jsonl")
-    assert (
-        "gold.jsonl: no case has the id of a row there (rows 1, cases 3), such as 'q0' and 'other'"
-        in greval_says(*words)[2]
-    )
-    Path("gold.jsonl").write_text('{"id": "q1", "gold": {"essential_docs": ["d1"]}}\n', encoding="utf-8")
-    assert "no case has the id" not in greval_says(*words)[2]
 
 
 def test_a_whole_mean_of_repeats_is_a_level(greval_says, judge):

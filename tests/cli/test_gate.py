@@ -7,12 +7,10 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
-from command_line import case, judged_by, started, write
+from command_line import case, judged_by, write
 from compared_runs import FAILED
 from compared_runs import write as write_run
 from fault_server import error, ok
-
-from greval.judging.local.fetch import fetch
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
 
@@ -99,28 +97,3 @@ def test_every_format_has_the_gate(greval_says, command, form):
     else:
         assert out.startswith("::error title=greval%3A failed::walk: right < 0.5; walk: 0 < 0.5 (n = 10)\n")
     assert ("FAILED: walk: right < 0.5" in err) == (form != "github")
-
-
-@pytest.mark.nightly
-@pytest.mark.local_model
-def test_a_gate_on_what_a_local_model_judged(greval_says):
-    """With llama.cpp as the judge, the command, JUnit and Markdown say the same of each condition."""
-    model = "smollm2-135m"
-    fetch(model)
-    write("cases.jsonl", [case(1), case(2, answer="No.")])
-    conditions = ("--fail-if", "correctness < 2", "--fail-if", "correctness.failed > 0")
-    words = ("evaluate", "cases.jsonl", "-m", "correctness", "--judge", f"local:{model}", "-o", "run")
-    with started(*words, *conditions) as process:
-        out, err = process.communicate()
-    assert process.returncode == 1, err
-    assert "FAILED: correctness < 2; " in out
-    assert "passed: correctness.failed > 0; 0 not > 0 (of 2)" in out
-    code, out, err = greval_says("report", "run", "--format", "junit", *conditions)
-    suite = ET.fromstring(out.encode("ascii"))[0]  # noqa: S314 - our own output
-    assert (code, suite.get("tests"), suite.get("failures"), suite.get("errors")) == (1, "3", "1", "0")
-    assert "; 2 of 2 scored, 0 skipped, 0 failed; " in suite[0][0].text
-    code, out, err = greval_says("report", "run", "--format", "markdown", *conditions)
-    assert code == 1
-    assert out.startswith("### greval: 1 of 2 conditions failed\n")
-    assert "| `2 of 2` | `0` |" in out
-    assert err.startswith("FAILED: correctness < 2; ")

@@ -70,24 +70,6 @@ def test_a_metric_that_names_its_judge_needs_no_other(greval_says, other_server)
 
 
 @pytest.mark.usefixtures("tone")
-def test_caps_and_forecasts_cover_all_judges(greval_says, fault_server, other_server):
-    """The forecast has a row and a judge for each metric, and one cap counts the calls of both servers."""
-    fault_server.plan = gives(RIGHT)
-    words = ["evaluate", "cases.jsonl", "-m", "tone.yaml,correctness", "-o", "run", *judged_by(fault_server)]
-    code, out, _ = greval_says(*words, "--dry-run")
-    assert code == 0
-    rows = {line.split()[0]: line.split()[1] for line in out.splitlines() if line.startswith(("tone", "correctness"))}
-    assert rows == {"tone": "openai:large", "correctness": "openai:m"}
-    assert (fault_server.calls, other_server.calls) == (0, 0)
-    code, _, err = greval_says(*words, "--max-calls", "3")
-    assert code == 3
-    assert "the cap of 3 calls is reached" in err
-    assert fault_server.calls + other_server.calls == 3
-    assert greval_says(*words)[0] == 0
-    assert (fault_server.calls, other_server.calls) == (2, 2)
-
-
-@pytest.mark.usefixtures("tone")
 def test_other_commands_use_the_judge_of_the_file(greval_says, fault_server, other_server):
     """`probe` asks it, and a batch, which has one judge, refuses a second one."""
     code, out, err = greval_says("probe", "tone.yaml", "--cases", "cases.jsonl", "--checks", "empty", "--repeats", "1")
