@@ -31,12 +31,10 @@ UP_TO_THREE = 3
 
 
 def read(page):
-    """Return the text of a page."""
     return PAGES[page].read_text(encoding="utf-8")
 
 
 def section(page, title):
-    """Return the text below a heading of the second level."""
     return re.split(r"^## ", read(page).split(f"\n## {title}\n")[1], maxsplit=1, flags=re.MULTILINE)[0]
 
 
@@ -78,13 +76,11 @@ def list_definitions(path):
 
 
 def names_in(path):
-    """Return what a Python file defines: `name` and `Class.name`."""
     return {name for name, _ in list_definitions(path)}
 
 
 @cache
 def every_name():
-    """Return every name that the package and its tests define."""
     return {name for folder in (PACKAGE, ROOT / "tests") for path in folder.rglob("*.py") for name in names_in(path)}
 
 

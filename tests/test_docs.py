@@ -58,7 +58,6 @@ QUESTION_MODEL = QuestionModelScript()
 
 
 def pages_with(kind):
-    """Give the pages that hold such blocks."""
     return [page for page in PAGES if blocks(page, kind)]
 
 

@@ -42,12 +42,10 @@ def defined():
 
 
 def words_of(name):
-    """Split a public name into lower-case words."""
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)]
 
 
 def singular(word):
-    """Return the forms of a word that may be its singular."""
     return {word, word.removesuffix("s"), re.sub("ies$", "y", word)}
 
 

@@ -60,7 +60,6 @@ class LoadedAddresses(HTMLParser):
 
 
 def find_css_addresses(text: str) -> list[str]:
-    """Return the addresses that a style sheet loads."""
     return re.findall(r"(?:url\(\s*|@import\s+)[\"']?([^\"')\s]+)", text)
 
 

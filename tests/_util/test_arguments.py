@@ -37,7 +37,6 @@ SEVERAL = "cases: expected several, got {}; pass them as read_cases"
 
 @pytest.fixture
 def judge():
-    """Give a judge that would answer."""
     return ScriptedJudge([{"reason": "r", "value": 1}])
 
 

@@ -34,7 +34,6 @@ def result(metric, *judgements, failures=()):
 
 
 def judged(metric, value, **fields):
-    """Return a judgement of a value."""
     return Judgement(value=value, number=metric.scale.number(value), reason="R.", **fields)
 
 

@@ -32,7 +32,6 @@ def batches(empty_folder):
 
 
 def write_cases(cases):
-    """Write the file of cases."""
     Path("cases.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in cases), encoding="utf-8")
 
 

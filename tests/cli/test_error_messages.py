@@ -25,7 +25,6 @@ DOWN = ("--judge", "openai:m", "--base-url", "http://127.0.0.1:9")
 
 @pytest.fixture
 def judge(fault_server):
-    """Give the options that name a judge that works."""
     return ("--judge", "openai:m", "--base-url", fault_server.url)
 
 

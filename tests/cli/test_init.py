@@ -25,12 +25,10 @@ DEMO = Path(greval.__file__).parent / "demo" / "cases.jsonl"
 
 
 def make_rows(**columns):
-    """Return two rows with these columns."""
     return [{"question": f"Question {n}?", **columns} for n in (1, 2)]
 
 
 def read_config(path="greval.yaml"):
-    """Return the configuration that a file describes."""
     return read_config_file(Path(path)).config
 
 

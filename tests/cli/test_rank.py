@@ -39,7 +39,6 @@ def files(empty_folder):
 
 
 def read_csv(text):
-    """Return the rows of a CSV text by the names of their columns."""
     return [*csv.DictReader(StringIO(text))]
 
 

@@ -35,12 +35,10 @@ DEEPEVAL = {"actual_output": "Ada.", "context": "", "source_file": "", "id": "q1
 
 
 def with_chunks(*chunks: object) -> Case:
-    """Return the case with chunks."""
     return Case(**BASE, chunks=chunks)
 
 
 def with_expected(answer: str) -> Case:
-    """Return the case with an expected answer."""
     return Case(**BASE, expected_answer=answer)
 
 
@@ -178,7 +176,6 @@ def write_parquet(rows: Rows, path: Path) -> Path:
 
 
 def read_frame(rows: Rows, folder: Path) -> pd.DataFrame:
-    """Return what pandas reads of the table of rows."""
     return pd.read_csv(write_csv(rows, folder / "a.csv"), keep_default_na=True, dtype={"id": str, "topic": str})
 
 

@@ -49,7 +49,6 @@ class GoldStandard:
 
 
 def pandas(rows):
-    """Give a table of pandas."""
     return pytest.importorskip("pandas").DataFrame(rows)
 
 

@@ -26,7 +26,6 @@ def read_field(case: Case, name: str) -> object:
 
 
 def list_fields(case: Case) -> set[str]:
-    """List the fields of texts and chunks that a case has."""
     return {name for name in ("answer", "expected_answer", "chunks") if getattr(case, name) is not None}
 
 

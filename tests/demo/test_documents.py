@@ -30,7 +30,6 @@ def read_facts():
 
 
 def read_lines(path):
-    """Give the rows of a file of JSON lines."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 

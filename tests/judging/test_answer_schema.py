@@ -209,7 +209,6 @@ def test_wrong_notes(change, kind, told):
 
 
 def entry(item, value="Yes"):
-    """Give an entry of a list of verdicts."""
     return {"item": item, "reason": f"about {item}", "value": value}
 
 
@@ -265,7 +264,6 @@ COUNTED = ValueMetric(
 
 
 def answer_names(*names):
-    """Return an answer that lists names."""
     return {"names": [{"name": name} for name in names], "reason": "All of them."}
 
 

@@ -20,7 +20,6 @@ GOOD = {"reason": "Umber is darker.", "value": "Umber"}
 
 
 def found(model):
-    """Check a judge from synchronous code."""
     return asyncio.run(check_judge(model))
 
 

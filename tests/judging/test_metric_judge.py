@@ -43,17 +43,14 @@ def passages(count):
 
 
 def asked(messages):
-    """Give what a message asks for: the id of each number."""
     return {int(number): id_ for number, id_ in ITEM.findall(messages[1].text)}
 
 
 def entry(number, id_, value="Yes"):
-    """Give a verdict on an item that tells which item it means."""
     return {"item": number, "reason": f"about {id_}", "value": value}
 
 
 def listing(*entries):
-    """Give an answer with these entries."""
     return {"judgements": [*entries]}
 
 

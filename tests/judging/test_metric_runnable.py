@@ -42,7 +42,6 @@ def echo(delay=0.0, tier="schema"):
 
 
 def cases(count):
-    """Give that many cases, each with an answer of its own."""
     return [Case(id=str(n), question="Well?", answer=f"{'no' if n % 3 else 'yes'} {n}") for n in range(count)]
 
 

@@ -34,12 +34,10 @@ SHOWN = CategoricalMetric(
 
 
 def chunks(texts):
-    """Give chunks with these texts."""
     return [Chunk(id=f"{n}", text=text) for n, text in enumerate(texts)]
 
 
 def triples(rows):
-    """Give triples of these parts."""
     return [Triple(id=f"{n}", subject=s, predicate=p, object=o) for n, (s, p, o) in enumerate(rows)]
 
 

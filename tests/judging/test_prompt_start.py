@@ -28,7 +28,6 @@ CASE = Case(id="q", question="Who owns it?", expected_answer="Ada", answer="It i
 
 
 def asking(metric, order, **settings):
-    """Give a metric bound to a judge whose prompts begin with this."""
     return MetricJudge(metric, JudgeClient(Judge("openai:m", prompt_start=order, **settings)))
 
 
@@ -39,7 +38,6 @@ def prompts(metric, case, order, **settings):
 
 
 def with_claims(case):
-    """Give a case with claims for the metrics that read them."""
     return fill_claims(case, {"claims": {"a1": "It is Ada."}, "expected_claims": {"e1": "It is Ada."}})
 
 

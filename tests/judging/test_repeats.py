@@ -34,7 +34,6 @@ BROKEN = Failed(error=Failure(kind="timeout", message="late"))
 
 
 def scored(*values, items=(None,)):
-    """Give one outcome with these values, for these items."""
     return Scored(judgements=[Judgement(value=v, reason=f"so {v}", item=i) for v, i in zip(values, items, strict=True)])
 
 

@@ -173,7 +173,6 @@ def test_parse_ignores_what_stands_around(content, before, after, frame):
 
 
 def schema_of(content):
-    """Return a schema with the keys of an object."""
     return {"properties": {key: {} for key in content}}
 
 

@@ -26,7 +26,6 @@ def graded(*names, better="higher", **more):
 
 
 def valued(better):
-    """Give a metric on 1 to 5."""
     return ValueMetric(**PARTS, range=(1, 5), levels={1: "a", 5: "b"}, better=better, notes=NOTES)
 
 
@@ -39,7 +38,6 @@ UNHELD = CategoricalMetric(
 
 
 def held(metric, value, share, **more):
-    """Tell whether a verdict contradicts a share."""
     return bool(find_contradictions(metric, value, {"coverage": {"count": 0, "of": 1, "share": share}}, **more))
 
 

@@ -139,7 +139,6 @@ CASE = Case(id="q1", method="walk", question="Who?", answer="Ada.", expected_ans
 
 
 def key_of(case, mark="mark"):
-    """Give the key of a judgement."""
     return compute_keys(case, METRIC, mark)[1]
 
 

@@ -31,7 +31,6 @@ CASE = Case(
 
 
 def needing(*needs, **more):
-    """Give a metric with these needs."""
     return (ManyCategoricalMetric if "over" in more else CategoricalMetric)(needs=needs, **BASE, **more)
 
 

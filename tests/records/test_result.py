@@ -19,7 +19,6 @@ LOST = Failure(kind="timeout", message="no answer after 60 s")
 
 
 def row(outcome):
-    """Give a result."""
     return Result(metric="tone", fingerprint="f", judge="openai:m", tier="schema", outcome=outcome)
 
 

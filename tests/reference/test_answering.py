@@ -30,7 +30,6 @@ PROSE = st.lists(
 
 
 def build_chunks(*texts):
-    """Return chunks with these texts."""
     return [Chunk(id=f"d#{n}", text=text, doc_id="d") for n, text in enumerate(texts, 1)]
 
 
@@ -41,7 +40,6 @@ def ask(question, texts=(), triples=(), aggregates=(), model=None, **chosen):
 
 
 def select(response, tokens):
-    """Return the part of a context that fits into a number of tokens."""
     return asyncio.run(select_context(response, JudgeClient(ScriptedJudge(["x"])), tokens))
 
 

@@ -19,7 +19,6 @@ from greval.testing import ScriptedJudge
 
 
 def list_counts(report):
-    """Return the counts of documents of a report."""
     return tuple(getattr(report, name) for name in ("added", "changed", "unchanged", "removed", "failed"))
 
 

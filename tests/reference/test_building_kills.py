@@ -28,7 +28,6 @@ def find_digest(folder, documents=None):
 
 
 def list_names(folder):
-    """Return the names in the folder of an index."""
     return sorted(path.name.partition("-")[0] for path in folder.iterdir())
 
 

@@ -39,7 +39,6 @@ SETTINGS = st.builds(IndexSettings, chunk_chars=st.integers(1, 60), overlap=st.i
 
 
 def join(texts):
-    """Join texts without any white space."""
     return "".join("".join(texts).split())
 
 

@@ -14,7 +14,6 @@ NAMES = ["Ada", "Ada Quill", "Quill Harbour", "Boeing 747", "load_all", "The Who
 
 
 def make_index(names=NAMES, **more):
-    """Return an index with entities of these names, all in one chunk."""
     return SmallIndex({"d#1": "Nothing."}, mentions={name: ["d#1"] for name in names}, **more)
 
 

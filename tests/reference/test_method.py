@@ -37,7 +37,6 @@ def folder(tmp_path_factory):
 
 
 def ask(method, question=QUESTION, **tags):
-    """Return the response of a method to a question."""
     return asyncio.run(method(Sample(question=question, tags=tags)))
 
 

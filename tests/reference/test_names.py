@@ -24,17 +24,14 @@ def chunk_of(*names, facts=()):
 
 
 def resolve(*chunks, settings=SETTINGS):
-    """Return the graph of extractions of one document."""
     return resolve_entities([(f"d#{n}", chunk) for n, chunk in enumerate(chunks, start=1)], settings)
 
 
 def groups_of(graph):
-    """Return the sets of names that are one entity."""
     return {frozenset((entity.name, *entity.aliases)) for entity in graph.entities}
 
 
 def is_one(first, second, settings=SETTINGS):
-    """Return whether two names of different chunks are one entity."""
     return len(resolve(chunk_of(first), chunk_of(second), settings=settings).entities) == 1
 
 
@@ -101,7 +98,6 @@ Frederick Douglass | Frederick Douglas; Beyoncé | Beyonce; The Hague | Hague
 
 
 def split_pairs(text):
-    """Return the pairs of names of a text."""
     return [tuple(map(str.strip, pair.split("|"))) for pair in re.split(r"[;\n]", text.strip())]
 
 

@@ -56,7 +56,6 @@ SETTINGS = st.builds(
 
 
 def names_of(index, findings):
-    """Return the ids of the chunks found."""
     return [index.chunk_ids[position] for position, _ in findings.chunks]
 
 

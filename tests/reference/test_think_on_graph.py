@@ -47,7 +47,6 @@ def crowded(tmp_path_factory):
 
 
 def walk(index, model, question=QUESTION, where=None, **chosen):
-    """Return the answer, what was found, and the usage."""
     return asyncio.run(think_on_graph(index, question, SearchSettings(**chosen), JudgeClient(model), where))
 
 

@@ -136,7 +136,6 @@ def test_pairs_that_were_left_out_are_counted():
 
 
 def among_many():
-    """Return the agreement of more pairs than are listed."""
     return PeopleAgreement.model_validate(PEOPLE | {"left_out": 3})
 
 

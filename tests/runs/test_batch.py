@@ -59,12 +59,10 @@ def judge(server, monkeypatch):
 
 
 def prefer_flat(text):
-    """Prefer the answer of the method flat, or else whatever stands first."""
     return "B" if "<answer_b>\nflat" in text else "A"
 
 
 def cases(n):
-    """Give cases with an answer and three chunks each."""
     return [{"id": f"q{i}", "question": f"Q{i}?", "answer": f"A{i}.", "chunks": ["a", "b", "c"]} for i in range(n)]
 
 

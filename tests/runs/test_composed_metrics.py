@@ -31,7 +31,6 @@ BETTER = PASSAGES.model_copy(update={"name": "better", "uses": BUILT.uses})
 
 
 def compiled(judge, metric=BUILT, **settings):
-    """Compile a metric that builds on `passages`."""
     return compile_metric(metric, judge, built_on=[PASSAGES, FACTS, BETTER], **settings)
 
 

@@ -36,7 +36,6 @@ def cases(questions=3, methods=METHODS):
 
 @pytest.fixture
 def run(tmp_path):
-    """Give a run of three methods on three questions."""
     return evaluate(cases(), [COMPUTED_METRICS["latency"]], out=tmp_path / "run")
 
 

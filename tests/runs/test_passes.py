@@ -19,7 +19,6 @@ from greval.runs.store import Store
 
 
 def with_pass(metric, condition):
-    """Return a metric with a condition on cases that pass."""
     return type(metric).model_validate({**dict(metric), "pass_if": condition})
 
 

@@ -39,7 +39,6 @@ ANSWERS = [
 
 
 def edit(metric, **fields):
-    """Return the metric with other fields, validated."""
     return build_metric({**metric.model_dump(mode="json", by_alias=True), **fields})
 
 
@@ -274,7 +273,6 @@ def test_a_killed_replay_changes_nothing(tmp_path, at):
 
 
 def count_good(case, verdicts):
-    """Return the sum of the numbers of the chunks."""
     return sum(judgement.number for judgement in verdicts["passages"].judgements)
 
 

@@ -30,7 +30,6 @@ GOOD = {"reason": "It thanks.", "value": "Polite"}
 
 
 def cases(count):
-    """Give that many cases, each with an answer of its own."""
     return [Case(id=str(n), question="Well?", answer=f"{'no' if n % 3 else 'yes'} {n}") for n in range(count)]
 
 
@@ -163,7 +162,6 @@ class UsedUp:
     """A meter that admits no call."""
 
     def admit_call(self, judge):
-        """Refuse."""
         return f"the quota of {judge} is used up"
 
 

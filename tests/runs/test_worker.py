@@ -307,7 +307,6 @@ def loop_of(judge, *, log=None, metrics=("correctness",), **options):
 
 
 def asked(number, answer="Ada."):
-    """Return a case whose content is its answer."""
     return Case(id=f"q{number}", question="Who?", answer=answer, expected_answer="Ada")
 
 

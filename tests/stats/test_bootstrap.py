@@ -206,7 +206,6 @@ def test_different_rows_of_one_hash_are_told_apart():
 
 
 def compute_mean(sums):
-    """Give the mean of the first column by the second."""
     return {"mean": sums[:, 0] / sums[:, 1]}
 
 

@@ -49,7 +49,6 @@ NUMBER = re.compile(r"thing (\d+)")
 
 
 def chance(*parts: object) -> float:
-    """Give a number from 0 to 1 that is the same for the same parts."""
     return int(sha256(repr(parts).encode()).hexdigest()[:8], 16) / 2**32
 
 
@@ -61,7 +60,6 @@ def asked_to_write(messages) -> str:
 
 
 def improved(messages) -> bool:
-    """Say whether the definition that is asked by was improved."""
     return MAGIC in messages[0].text or len(messages) > 2
 
 
@@ -107,12 +105,10 @@ def noise(share: float, values=("Polite", "Rude")):
 
 
 def tones(count: int, *, seed: int = 0) -> dict[int, str]:
-    """Give what is right of so many answers."""
     return {number: "Polite" if chance(seed, number) < 0.5 else "Rude" for number in range(count)}
 
 
 def case(number: int) -> dict[str, str]:
-    """Give the case of an answer."""
     return {"id": f"q{number}", "question": f"Which is {number}?", "answer": f"It is thing {number}."}
 
 
@@ -125,12 +121,10 @@ def labels(metric, truth: Mapping[int, object]) -> list[Annotation]:
 
 
 def judged(folder, metric, truth: Mapping[int, object], judge):
-    """Write a run in which all answers were judged."""
     return evaluate([case(number) for number in truth], [metric], judge, out=folder)
 
 
 def messages_of(judge, writing=""):
-    """Return the calls that judge, or those that write."""
     return [messages for messages in judge.calls if asked_to_write(messages) == writing]
 
 

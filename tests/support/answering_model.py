@@ -39,5 +39,4 @@ def find_answer(body: Mapping[str, Any]) -> str:
 
 
 def read_message(body: Mapping[str, Any]) -> str:
-    """Return the last message of a request."""
     return str(body["messages"][-1]["content"])

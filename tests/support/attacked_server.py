@@ -51,7 +51,6 @@ class Attacker:
 
     @property
     def head(self) -> str:
-        """The header lines that every request needs."""
         return f"Host: {urlsplit(self.url).netloc}\r\nAuthorization: Bearer {self.key}\r\n"
 
     async def send(

@@ -39,7 +39,6 @@ server.stop()
 
 
 def is_installed() -> bool:
-    """Return whether the server can be started."""
     return importlib.util.find_spec(PACKAGE) is not None
 
 

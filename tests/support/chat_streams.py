@@ -7,7 +7,6 @@ from types import SimpleNamespace
 
 
 def chunk(text: str, usage: object = None) -> SimpleNamespace:
-    """Give a part of an answer."""
     return SimpleNamespace(choices=[SimpleNamespace(delta=SimpleNamespace(content=text))], usage=usage)
 
 

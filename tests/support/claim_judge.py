@@ -11,7 +11,6 @@ LISTERS = {"answer_claims": "answer", "expected_answer_claims": "expected_answer
 
 
 def name_metric(messages):
-    """Return the name of the metric that a call is of."""
     return re.search(r"Metric: (\w+)\.", messages[0].text)[1]
 
 
@@ -22,12 +21,10 @@ def read_fence(text, word):
 
 
 def read_items(text, word):
-    """Return the texts of the numbered items of a word, in their order."""
     return re.findall(rf'<{word} n="\d+">\n(.*?)\n</{word}>', text, re.DOTALL)
 
 
 def split_claims(text):
-    """Return the sentences of a text."""
     return [part.strip() for part in re.split(r"(?<=\.)\s+", text) if part.strip()]
 
 
@@ -60,5 +57,4 @@ def count_calls(judge):
 
 
 def make_judge():
-    """Return the judge."""
     return ScriptedJudge(judge_claims)

@@ -50,7 +50,6 @@ def judged_by(server):
 
 
 def asked(server):
-    """Count the requests by the number of their question."""
     return Counter(QUESTION.search(body["messages"][1]["content"])[1] for body in server.bodies)
 
 

@@ -95,10 +95,8 @@ def real(name: str) -> Path:
 
 
 def rows(path: Path) -> list[dict]:
-    """Read JSON lines."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def content(path: Path):
-    """Read a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))

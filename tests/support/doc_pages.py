@@ -28,5 +28,4 @@ ON_A_CLUSTER = "docs/cluster.md"
 
 
 def blocks(page, kind):
-    """Give the fenced blocks of one kind of a page, in order."""
     return [text for found, text in BLOCK.findall(PAGES[page].read_text(encoding="utf-8")) if found == kind]

@@ -26,5 +26,4 @@ def draft_or_judge(reason: str) -> Callable[[Sequence[BaseMessage]], dict[str, A
 
 
 def asks_for_draft(messages: Sequence[BaseMessage]) -> bool:
-    """Return whether a request is to write a metric, not to judge."""
     return str(messages[0].content).startswith(SYSTEM_PROMPT.partition(".")[0])

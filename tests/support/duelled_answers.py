@@ -52,7 +52,6 @@ def first_shown(one, other):
 
 
 def longer(one, other):
-    """Prefer the better answer, a longer one being better."""
     return "A" if one[0] - other[0] + (one[1] - other[1]) / 100 > 0 else "B"
 
 

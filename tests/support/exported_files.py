@@ -77,7 +77,6 @@ def fill(form: Any, values: Mapping[str, object]) -> Any:
 
 
 def rows(form: Mapping[str, Any], **more: object) -> Rows:
-    """Return a form filled for each case, with further or other fields."""
     return [{**fill(form, list_values(truth)), **more} for truth in TRUTHS]
 
 
@@ -88,12 +87,10 @@ def list_values(truth: Truth) -> dict[str, object]:
 
 
 def as_json(content: object) -> bytes:
-    """Return JSON."""
     return json.dumps(content, ensure_ascii=False, indent=2).encode()
 
 
 def as_lines(given: Rows) -> bytes:
-    """Return JSON lines."""
     return "".join(f"{json.dumps(row)}\n" for row in given).encode()
 
 

@@ -77,7 +77,6 @@ class FaultServer:
 
     @property
     def calls(self) -> int:
-        """How many requests came."""
         return len(self.bodies)
 
     @property
@@ -244,17 +243,14 @@ def numbers(body: Body) -> list[int]:
 
 
 def cut(content: str = '{"reason": "It is long') -> Behaviour:
-    """Answer with what came before the length limit."""
     return says(content, finish="length")
 
 
 def filtered(content: str = '{"reason": "It') -> Behaviour:
-    """Answer with what came before the content filter."""
     return says(content, finish="content_filter")
 
 
 def refuses(words: str = "I can't help with that.") -> Behaviour:
-    """Answer with a refusal in its own field."""
     return says(None, refusal=words)
 
 

@@ -118,5 +118,4 @@ def calls(folder):
 
 
 def read(path):
-    """Give the content of a JSON file."""
     return json.loads(path.read_text(encoding="utf-8"))

@@ -24,5 +24,4 @@ def same(path: Path, text: str) -> None:
 
 
 def titled(parts: dict[str, str]) -> str:
-    """Put texts under titles on one page."""
     return "".join(f"=== {title} ===\n{text}\n" for title, text in parts.items())

@@ -12,7 +12,6 @@ from greval.runs.store.writer import StoreWriter
 
 
 def said(sample, value, *, method="walk", metric="right", annotator="ana", **more):
-    """Give an annotation."""
     return Annotation(sample_id=sample, method=method, metric=metric, annotator=annotator, value=value, **more)
 
 
@@ -33,7 +32,6 @@ class World:
         return np.random.default_rng(8)
 
     def label(self, method, question, **more):
-        """Give the right label of an answer."""
         return said(f"q{question}", int(self.truth[method][question]), method=method, **more)
 
     def at_random(self, count=60):
@@ -57,7 +55,6 @@ KIND = defined(
 
 
 def holds(figure, truth):
-    """Say whether an interval holds the truth."""
     return figure.interval.low <= truth <= figure.interval.high
 
 

@@ -54,5 +54,4 @@ class Rag:
 
 
 def param(mode="mix", calls=2):
-    """Give the parameters of a query."""
     return SimpleNamespace(mode=mode, calls=calls)

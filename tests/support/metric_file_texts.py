@@ -68,7 +68,6 @@ def faults_or_none(text: str) -> tuple[str, ...]:
 
 
 def as_editors_see(text: str) -> object:
-    """Give the JSON that a YAML 1.2 text stands for: keys are text."""
     return json.loads(json.dumps(YAML(typ="safe", pure=True).load(text)))
 
 

@@ -37,7 +37,6 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
 
 
 def write_json(path: Path, content: object) -> None:
-    """Write a JSON file."""
     path.write_text(json.dumps(content), encoding="utf-8")
 
 

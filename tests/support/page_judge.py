@@ -21,7 +21,6 @@ _ITEM = re.compile(r'<item n="(\d+)">(.*?)</item>', re.DOTALL)
 
 
 def page_judge(delay: float = 0.0) -> ScriptedJudge:
-    """Give a judge that takes `delay` seconds for each answer."""
     return ScriptedJudge(answer_page, delay=delay)
 
 

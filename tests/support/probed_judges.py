@@ -108,7 +108,6 @@ class Material:
         return found[1] if found else ""
 
     def place(self, text: str) -> int:
-        """Give the number of the town that a text is about."""
         return next((n for n, town in enumerate(TOWNS) if town in text), -1)
 
     def serves(self, text: str) -> bool:
@@ -182,12 +181,10 @@ def likes_the_first(seen, _, __, value):
 
 
 def looks_at_the_place(seen, n, _, value):
-    """Take the first item for a bad one."""
     return verdict(seen, good=False) if n == 1 and seen.items else value
 
 
 def believes_denials(seen, _, text, value):
-    """Overlook that a right answer is denied."""
     return verdict(seen, good=True) if "is false" in text else value
 
 
@@ -200,7 +197,6 @@ def overlooks_emptiness(seen, _, text, value):
 
 
 def probe_world(metric, weakness, tmp_path, **options) -> Probe:
-    """Probe a judge with a weakness on the small world."""
     return probe(metric, judge(weakness), cases(3), out=tmp_path / "run", **{**ALL_MUTANTS, **options})
 
 

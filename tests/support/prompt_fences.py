@@ -38,12 +38,10 @@ def fences(text):
 
 
 def around(word, inner=(), number=None):
-    """List a fence, what stands in it, and its end."""
     return [(word, number or ""), *inner, (f"/{word}", "")]
 
 
 def numbered(word, count):
-    """List that many numbered fences."""
     return [fence for n in range(1, count + 1) for fence in around(word, number=str(n))]
 
 

@@ -21,42 +21,34 @@ class Refusal(NamedTuple):
 
 
 def sends_temperature(body: Body) -> bool:
-    """Return whether a request sets the temperature."""
     return body.get("temperature") not in (None, 1)
 
 
 def sends_schema(body: Body) -> bool:
-    """Return whether a request asks for a JSON schema."""
     return "response_format" in body
 
 
 def sends_tools(body: Body) -> bool:
-    """Return whether a request has tools."""
     return "tools" in body
 
 
 def sends_structure(body: Body) -> bool:
-    """Return whether a request asks for a structured answer in any way."""
     return sends_schema(body) or sends_tools(body)
 
 
 def sends_system(body: Body) -> bool:
-    """Return whether a request begins with a system message."""
     return body["messages"][0]["role"] in {"system", "developer"}
 
 
 def is_not_streamed(body: Body) -> bool:
-    """Return whether a request asks for an answer in one piece."""
     return not body.get("stream")
 
 
 def sends_new_limit(body: Body) -> bool:
-    """Return whether a request limits the answer under OpenAI's newer name."""
     return "max_completion_tokens" in body
 
 
 def say(message: str, **more: Any) -> Body:
-    """Build the body of an error in OpenAI's form."""
     return {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None, **more}}
 
 
@@ -69,12 +61,10 @@ def report_fault(name: str, value: object) -> Body:
 
 
 def answer_as_vllm(message: str, **more: Any) -> Body:
-    """Build the body of an error in the form of vLLM."""
     return {"object": "error", "message": message, "type": "BadRequestError", **more, "code": 400}
 
 
 def answer_as_gemini(message: str) -> list[Body]:
-    """Build the body of an error in the form of Gemini."""
     return [{"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}}]
 
 

@@ -17,7 +17,6 @@ REQUESTS = {
 
 
 def name_request(messages):
-    """Return which of the four requests the messages are."""
     return next(REQUESTS[line] for message in messages for line in message.text.splitlines() if line in REQUESTS)
 
 
@@ -52,11 +51,9 @@ class QuestionModelScript:
         return {"answers": [] if answer.startswith("The documents do not") else [answer]}
 
     def recall(self, _):
-        """Know nothing."""
         return {"answer": ""}
 
     def agreement(self, _):
-        """Find the same."""
         return {"same": True}
 
 

@@ -159,13 +159,11 @@ def _find_record(question: str | None, answer: str) -> Mapping[str, Any]:
 
 @cache
 def _read_file() -> dict[str, Any]:
-    """Return the file of verdicts."""
     return YAML(typ="safe").load(Path(__file__).with_name("recorded_verdicts.yaml"))
 
 
 @cache
 def _read_shipped_cases() -> list[Case]:
-    """Return the shipped cases."""
     return [*read_cases(str(files("greval") / "demo" / "cases.jsonl"))]
 
 

@@ -49,12 +49,10 @@ def answer_with_names(messages):
 
 
 def make_model():
-    """Return a model that finds names, and counts its calls."""
     return ScriptedJudge(answer_with_names)
 
 
 def make_index(folder, documents, settings=SETTINGS, **more):
-    """Index documents, and return the report."""
     return build_index(documents, folder, settings, **more)
 
 

@@ -19,22 +19,18 @@ steps: [Read the answer.]
 
 
 def tone(name="tone"):
-    """Give the text of a small metric file."""
     return TONE.format(name=name)
 
 
 def create(client, text, **params):
-    """Send the text of a metric."""
     return client.post("/v1/metrics", json={"yaml": text}, params=params)
 
 
 def list_files(folder):
-    """List every file under a folder, by its path in it."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
 
 
 def says(value=1):
-    """Give a judge that always gives this value."""
     return ScriptedJudge([{"reason": "It names what decides.", "value": value}])
 
 

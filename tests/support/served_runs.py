@@ -36,7 +36,6 @@ def rows(count, **more):
 
 
 def lines(given) -> str:
-    """Write one row a line."""
     return "".join(f"{json.dumps(row)}\n" for row in given)
 
 
@@ -94,7 +93,6 @@ def started(client: Client, dataset: str, *metrics: str, headers=None, **options
 
 
 def ended(client: Client, run: str, headers=None, seconds: float = SECONDS) -> dict:
-    """Wait until a run is neither queued nor running, and give it."""
     return waited(client, run, lambda info: info["status"] not in {"queued", "running"}, headers, seconds)
 
 
@@ -112,7 +110,6 @@ def waited(client: Client, run: str, true: Callable[[dict], bool], headers=None,
 
 
 def slow(seconds: float = 0.05) -> dict[str, BaseChatModel]:
-    """Give a judge that takes its time."""
     return {"slow": ScriptedJudge([YES], delay=seconds)}
 
 

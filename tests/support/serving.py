@@ -41,7 +41,6 @@ class Served:
 
     @property
     def service(self) -> Service:
-        """What the routes share."""
         return self.app.state.service
 
 
@@ -84,7 +83,6 @@ class Running:
 
     @property
     def log(self) -> str:
-        """What it wrote to stderr so far: a JSON object a line."""
         return self.log_file.read_text(encoding="utf-8")
 
     def kill(self) -> None:

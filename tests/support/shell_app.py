@@ -82,5 +82,4 @@ def logged(name):
 
 
 def bearer(key):
-    """Give the headers that carry a key."""
     return {"Authorization": f"Bearer {key}"}

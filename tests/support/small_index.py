@@ -70,22 +70,18 @@ class SmallIndex:
 
     @cached_property
     def embedder(self):
-        """Hashed TF-IDF, fitted to the chunks."""
         return load_embedder("tfidf").fit([chunk.content for chunk in self.chunks.values()])
 
     @cached_property
     def vectors(self):
-        """The vectors of the chunks."""
         return VectorIndex(self.embedder.embed_passages([chunk.content for chunk in self.chunks.values()]))
 
     @cached_property
     def words(self):
-        """The words of the chunks."""
         return WordIndex.build([chunk.content for chunk in self.chunks.values()])
 
     @cached_property
     def tables(self):
-        """What searches compute once."""
         return SearchTables(self)
 
     def find_entity(self, name):
@@ -101,19 +97,15 @@ class SmallIndex:
         return ChunkColumn(values, np.array([-1 if value is None else values.index(value) for value in column]))
 
     def read_chunks(self, ids):
-        """Return chunks by their ids."""
         return [self.chunks[name] for name in ids]
 
     def read_relations(self):
-        """Return all relations."""
         return self.relations
 
     def read_entity(self, position):
-        """Return the entity at a position."""
         return self.all_entities[position]
 
     def read_entities(self):
-        """Return all entities."""
         return self.all_entities
 
     def select_chunks(self, where):
@@ -131,7 +123,6 @@ class SmallIndex:
 
 
 def read_value(chunk, name):
-    """Return the value that a filter reads of a chunk."""
     return getattr(chunk, name) if name in {"doc_id", "repo", "version"} else chunk.tags.get(name)
 
 

@@ -65,7 +65,6 @@ class SeenAnswers:
 
     @property
     def longest(self) -> float:
-        """The longest time."""
         return max(self.seconds, default=math.inf)
 
     def __str__(self) -> str:

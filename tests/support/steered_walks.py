@@ -32,7 +32,6 @@ LINE = re.compile(r"^(\d+)\. (.*)$", re.MULTILINE)
 
 
 def build_documents(facts=FACTS):
-    """Return a document for each part of the facts."""
     return [Document(id=name, text=" ".join(f"{' '.join(fact)}." for fact in stated)) for name, stated in facts.items()]
 
 

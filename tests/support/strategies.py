@@ -60,7 +60,6 @@ def names() -> st.SearchStrategy[str]:
 
 @cache
 def labels() -> st.SearchStrategy[str]:
-    """Names that people read: one line of any characters."""
     return _any_text(min_size=1, max_size=12).filter(_valid(Label)).map(lambda text: _normal(text, Label))
 
 
@@ -89,7 +88,6 @@ def _best_first(parts: list[tuple[str, str, float | None]]) -> tuple[Category, .
 
 @cache
 def categorical_scales() -> st.SearchStrategy[CategoricalScale]:
-    """Scales of a few categories, ordered or not."""
     return st.builds(CategoricalScale, categories=categories(), ordered=st.booleans())
 
 
@@ -111,7 +109,6 @@ def value_scales(draw: st.DrawFn) -> ValueScale:
 
 @cache
 def scales() -> st.SearchStrategy[CategoricalScale | ValueScale]:
-    """Scales that a judge can answer on."""
     return categorical_scales() | value_scales()
 
 

@@ -6,5 +6,4 @@ from xml.etree import ElementTree as ET
 
 
 def read_svg_texts(svg: str | bytes) -> set[str | None]:
-    """Return the texts of the text elements of a drawing of greval."""
     return {element.text for element in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text")}  # noqa: S314 - our own

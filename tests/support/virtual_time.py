@@ -69,7 +69,6 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         super().__init__(self._clock)
 
     def time(self) -> float:
-        """Return the virtual time in seconds."""
         return self._clock.now
 
     def spend(self, seconds: float) -> None:
@@ -101,7 +100,6 @@ class ManualClock:
     seconds: float = 0.0
 
     def __call__(self) -> float:
-        """Return the time in seconds."""
         return self.seconds
 
 
@@ -117,5 +115,4 @@ def in_virtual_time(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[
 
 
 def now() -> float:
-    """Return the time of the running loop."""
     return asyncio.get_running_loop().time()

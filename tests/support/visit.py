@@ -56,15 +56,12 @@ class Visit:
         return self
 
     def expect(self, pattern: str) -> None:
-        """Take console messages that match for what the test wants to happen."""
         self._expected.append(pattern)
 
     def text(self, selector: str = "main") -> str:
-        """Give what can be read there."""
         return self.at.locator(selector).inner_text()
 
     def sees(self, text: str, selector: str = "main") -> None:
-        """Wait until a text can be read."""
         self.at.locator(selector).get_by_text(text).first.wait_for()
 
     def until(self, holds: Callable[[], Any], seconds: float = SECONDS) -> None:

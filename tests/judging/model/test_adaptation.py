@@ -37,7 +37,6 @@ CASES = [Case(id=f"q{n}", question=f"Question {n}?", answer="Yes.") for n in ran
 
 
 def use(server, **settings):
-    """Return the judge of a server that takes whatever it does not refuse."""
     return Judge("openai:m", base_url=server.url, timeout=20, **settings)
 
 

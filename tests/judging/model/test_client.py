@@ -80,7 +80,6 @@ def test_identity_of_a_model_object():
 
 
 async def reply(model, tier="schema", **settings):
-    """Give the reply to one question."""
     return await JudgeClient(model, **settings).ask(AnswerFormat("q", SCHEMA, tier), [HumanMessage("?")])
 
 

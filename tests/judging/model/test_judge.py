@@ -210,7 +210,6 @@ async def test_the_embedded_model_is_an_own_server(monkeypatch, tmp_path, fault_
 
 
 async def answered(runnable):
-    """Give a verdict of a runnable in the running loop."""
     return (await runnable.ainvoke({"question": "q", "answer": "a"})).judgements[0].value
 
 

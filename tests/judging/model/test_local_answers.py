@@ -61,7 +61,6 @@ class OneReply:
         self.reply = reply
 
     def get(self, key: str) -> Reply:
-        """Return the reply."""
         return self.reply
 
 

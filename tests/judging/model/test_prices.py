@@ -34,7 +34,6 @@ def usage(draw):
 
 
 def table(of, **models):
-    """Give a table with one judge, and others."""
     return Prices(models={JUDGE: of, **models}, as_of="2025-01-01", source="a test")
 
 

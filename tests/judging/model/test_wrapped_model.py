@@ -24,7 +24,6 @@ WRAPPERS = {
 
 
 def build_openai(server, **settings):
-    """Build a chat model of LangChain that asks a server."""
     return ChatOpenAI(model="m", base_url=server.url, api_key=fault.KEY, max_retries=0, **settings)
 
 

@@ -38,7 +38,6 @@ def method(response=FOUND):
 
 
 def ask(answering, sample=SAMPLE):
-    """Let a method answer a sample."""
     return asyncio.run(answering(sample))
 
 

@@ -12,12 +12,10 @@ from greval.records.case import Case
 
 
 def case(method, n=0, **fields):
-    """Give a case of a method."""
     return Case(id=f"q{n}", question="Who?", method=method, **fields)
 
 
 def chunks(*documents, text="One two three four."):
-    """Give a chunk of each document."""
     return [{"id": f"c{n}", "text": text, "doc_id": document} for n, document in enumerate(documents)]
 
 

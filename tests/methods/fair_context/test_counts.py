@@ -17,7 +17,6 @@ SAMPLE = Sample(question="What fails?")
 
 
 def chunks(*documents):
-    """Give a chunk of each document."""
     return [Chunk(id=f"c{n}", text="", doc_id=document) for n, document in enumerate(documents)]
 
 

@@ -35,7 +35,6 @@ def computed(compute, scale=SHARE, **more):
 
 
 def returning(returned, scale=SHARE, **more):
-    """Give the outcome of a function that returns this."""
     return computed(lambda _: returned, scale, **more)
 
 
@@ -238,7 +237,6 @@ HALF = chr(0xD83D)
 
 
 def raise_half(case):
-    """Raise an error with a text that is not UTF-8."""
     raise ValueError(f"bad {HALF}")
 
 

@@ -22,7 +22,6 @@ def questions():
 
 
 def read_alpha():
-    """Return the weight that the index stores."""
     return read_index_file(Path("index")).search_settings.alpha
 
 

@@ -51,7 +51,6 @@ ANSWERS = st.fixed_dictionaries(
 
 
 def build_chunk(text=TEXT, **fields):
-    """Return a chunk with this text."""
     return IndexedChunk(id="d#1", doc_id="d", text=text, **fields)
 
 

@@ -10,7 +10,6 @@ from greval.reference.extraction.phrases import find_names, split_tokens
 
 
 def names_of(text, **options):
-    """Return the names that are found in a sentence."""
     return [span.name for span in find_names(text, split_tokens(text), **options)]
 
 

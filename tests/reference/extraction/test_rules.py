@@ -13,7 +13,6 @@ from greval.reference.names import ALIAS
 
 
 def extract(text, title="", **fields):
-    """Return the extraction of a text."""
     return extract_with_rules(IndexedChunk(id="d#1", doc_id="d", title=title, text=text, **fields))
 
 

@@ -17,7 +17,6 @@ from greval.reference.questions.records import NOT_STATED, QUESTION_TYPES, Draft
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
-    """Return the folder of the index of the fleet."""
     return build_fleet(tmp_path_factory.mktemp("fleet"))
 
 

@@ -26,7 +26,6 @@ PRICES = Prices(models={"scripted": Price(input=1, output=2)}, as_of="2026", sou
 
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory):
-    """Return the folder of the index of the fleet."""
     return build_fleet(tmp_path_factory.mktemp("fleet"))
 
 
@@ -38,7 +37,6 @@ def generate(fleet, tmp_path, model, count=8, **options):
 
 
 def find_label(fleet, tmp_path):
-    """Return the name of the scripted judge in results."""
     return generate_questions(fleet, tmp_path / "label.jsonl", 1, model=script()[0], write=False).model
 
 
@@ -281,5 +279,4 @@ def test_a_killed_command_goes_on_and_repeats_no_call(fleet, tmp_path, number):
 
 
 def read_log(path):
-    """Return the requests of a log."""
     return path.read_text(encoding="utf-8").splitlines()

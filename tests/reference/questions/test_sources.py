@@ -19,7 +19,6 @@ WRITERS = {"graphrag": write_graphrag_fleet, "lightrag": write_lightrag_fleet}
 
 @pytest.fixture(params=[*WRITERS])
 def fleet(request, tmp_path):
-    """Return the folder of an index of another system, with five documents."""
     return WRITERS[request.param](tmp_path / "index")
 
 

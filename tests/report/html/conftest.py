@@ -14,5 +14,4 @@ def judged_run(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def page_text(judged_run):
-    """Return the page of the run."""
     return make_page(judged_run)

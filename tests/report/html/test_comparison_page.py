@@ -27,7 +27,6 @@ def make_page(comparison):
 
 @pytest.fixture(scope="module")
 def comparison(judged_run):
-    """Compare the methods of the run by a tag."""
     return compare(judged_run, baseline="local", by="query_type")
 
 

@@ -98,7 +98,6 @@ def choose(page, label, option):
 
 
 def rows(page):
-    """Return the texts of the listed cases."""
     return page.locator(f"{OPEN} > summary").all_inner_texts()
 
 

@@ -45,7 +45,6 @@ class Markup(HTMLParser):
 
 
 def read_words(text):
-    """Return the text of a page with single spaces."""
     return " ".join("".join(Markup(text).text).split())
 
 

@@ -38,7 +38,6 @@ judge:
 
 
 def config(folder, text):
-    """Read a config in a folder."""
     return read_config_file(make_folder(folder, text) / "eval_config.yaml").config
 
 

@@ -19,7 +19,6 @@ WALK = {"id": "q1", "start_nodes": ["a"], "traversed_edges": [["a", "calls", "b"
 
 
 def open_rows(source="cases.jsonl", **parts):
-    """Return the rows of an input."""
     return [*open_input(RunConfig(data=source, **parts)).rows]
 
 

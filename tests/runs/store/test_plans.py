@@ -57,7 +57,6 @@ def write(path, rows):
 
 
 def by(server, model="fake"):
-    """Name a judge of a server, with few tries."""
     return "--judge", f"openai:{model}", "--base-url", server.url, "--max-retries", "1"
 
 
@@ -80,12 +79,10 @@ class Commands:
 
 @pytest.fixture
 def greval(greval_says):
-    """Give the command line."""
     return Commands(greval_says)
 
 
 def figures(report):
-    """Give mean, number and group of each summary."""
     return [(summary["group"], summary["mean"], summary["counted"]) for summary in report["summaries"]]
 
 
@@ -255,7 +252,6 @@ async def test_a_batch_counts_the_cases_that_were_sent_last(tmp_path, monkeypatc
 
 
 def by_answer(messages):
-    """Judge by the word that an answer holds."""
     return {"reason": "It says so.", "value": "Good" if RIGHT in messages[-1].text else "Bad"}
 
 

@@ -36,7 +36,6 @@ def build_items(rows):
 
 
 def compare_people(things):
-    """Return the agreement among the annotators of items."""
     return compute_rater_agreement(collect_ratings(things, GRADED.scale), GRADED.scale, level=0.95)
 
 

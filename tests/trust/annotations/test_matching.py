@@ -70,7 +70,6 @@ def test_items_are_matched_by_their_id(tmp_path):
 
 
 def annotated(sample_id="q1", value="Yes", **fields):
-    """Build an annotation of the metric "right"."""
     return Annotation(**{"sample_id": sample_id, "metric": "right", "annotator": "ana", "value": value, **fields})
 
 
@@ -140,7 +139,6 @@ def run(tmp_path):
 
 
 def label(sample_id, value, annotator="Ana"):
-    """Return a label of the latency of a case."""
     return Annotation(sample_id=sample_id, metric="latency", annotator=annotator, value=value)
 
 

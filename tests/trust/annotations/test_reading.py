@@ -375,7 +375,6 @@ def test_lists_in_a_table_are_not_guessed(tmp_path):
 
 
 def build_annotation(**fields):
-    """Build an annotation of the metric "depth"."""
     return Annotation(**{"sample_id": "q1", "metric": "depth", "annotator": "ana", **fields})
 
 

@@ -19,5 +19,4 @@ def stand_in():
 
 @pytest.fixture
 def toned(tmp_path):
-    """Judge four answers and their chunks."""
     return evaluate(cases(4), [TONE, PASSAGES], ScriptedJudge(by_metric), out=tmp_path / "run").folder

@@ -22,7 +22,6 @@ def client(stand_in):
 
 
 def ensure(client, metrics=(TONE,), *, suggested=False, name="d", min_submitted=None):
-    """Find or create a dataset in the only workspace."""
     return ensure_dataset(client, DatasetTarget(name, None, min_submitted), metrics, suggested=suggested)
 
 

@@ -43,7 +43,6 @@ def pairs(tmp_path):
 
 
 def push(run, stand_in, **more):
-    """Push the preferences to the dataset "d"."""
     return push_to_argilla(run, METRIC.name, dataset="d", url=stand_in.url, key=KEY, **more)
 
 

@@ -22,7 +22,6 @@ def pushed(toned, stand_in):
 
 
 def pull(run, stand_in, **more):
-    """Pull from the dataset "d"."""
     return pull_from_argilla(run, dataset="d", url=stand_in.url, key=KEY, **more)
 
 

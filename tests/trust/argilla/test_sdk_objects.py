@@ -32,13 +32,11 @@ BOTH = ["tone", "care"]
 
 
 def judge(messages):
-    """Answer for the metric of the prompt."""
     return {"reason": "r", "value": "Much"} if "Care." in messages[0].text else by_metric(messages)
 
 
 @pytest.fixture
 def run(tmp_path):
-    """Judge four answers by two metrics."""
     return evaluate(cases(4), [TONE, CARE], ScriptedJudge(judge), out=tmp_path / "run").folder
 
 
@@ -51,12 +49,10 @@ def dataset(stand_in):
 
 
 def push(run, stand_in, metrics=BOTH, **more):
-    """Push to the dataset "d" by its name."""
     return push_to_argilla(run, metrics, dataset="d", url=stand_in.url, key=KEY, **more)
 
 
 def pull(run, stand_in, **more):
-    """Pull from the dataset "d" by its name."""
     return pull_from_argilla(run, dataset="d", url=stand_in.url, key=KEY, **more)
 
 

@@ -8,5 +8,4 @@ from labelled_world import World
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory):
-    """Make the run once."""
     return World(tmp_path_factory.mktemp("estimates"))

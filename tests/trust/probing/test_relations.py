@@ -35,7 +35,6 @@ SCALES = st.one_of(
 
 
 def values_of(scale):
-    """Give all values of a scale."""
     return scale.names if isinstance(scale, CategoricalScale) else range(scale.range[0], scale.range[1] + 1)
 
 

@@ -51,7 +51,6 @@ class Said(NamedTuple):
 
     @classmethod
     def of(cls, row):
-        """Read a row of annotations."""
         return cls(*(row[name] for name in cls._fields))
 
 

@@ -16,12 +16,10 @@ from greval.trust.argilla.push import push_to_argilla
 
 @pytest.fixture
 def run(tmp_path):
-    """Give a run of twelve judged answers."""
     return judged(tmp_path / "run", TONE, 12)
 
 
 def options(owner, **more):
-    """Give what every call needs."""
     return {"dataset": "d", "workspace": owner.workspace, **more}
 
 
