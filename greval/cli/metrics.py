@@ -212,7 +212,6 @@ def _name_judged_part(metric: Metric) -> str:
 
 
 def _format_needs(metric: Metric) -> str:
-    """Format the inputs of a metric: the case fields that it reads."""
     return ", ".join(metric.inputs)
 
 

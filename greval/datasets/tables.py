@@ -120,7 +120,6 @@ def find_header(head: str, usual: str, check: ColumnCheck) -> tuple[str, list[st
 
 
 def _split_headers(head: str, usual: str) -> dict[str, list[str]]:
-    """Return the names of the columns with each delimiter, the usual one first."""
     return {mark: _split_header(head, mark) for mark in dict.fromkeys((usual, *DELIMITERS))}
 
 

@@ -173,7 +173,6 @@ class MetricJudge:
     async def _ask_once(
         self, case: Case, batch: ItemBatch, context: CallContext, tail: tuple[BaseMessage, ...] = ()
     ) -> AttemptResult:
-        """Ask once for the case or for a batch of its items, and read the reply."""
         messages = [*self.build_messages(case, batch), *tail]
         reply = await self.client.ask(self.question, messages, context)
         numbers = {number: item.id for number, item in enumerate(batch, 1)}

@@ -193,7 +193,6 @@ def _list_metric_parts(metric: JudgedMetric, *, many: bool) -> tuple[str, ...]:
 
 
 def _join_paragraphs(*parts: str) -> str:
-    """Join the parts that are not empty with blank lines."""
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
 
@@ -286,7 +285,6 @@ def _format_answer_rule(metric: JudgedMetric, *, many: bool, example: bool, reas
 
 
 def _format_findings_rule(metric: JudgedMetric) -> str:
-    """Format the rule on the findings."""
     first, *further = list_step_names(metric)
     names = f"{first} to {further[-1]}" if further else first
     return f"an object with {names}: for each step above in its order one short sentence with what it finds here"

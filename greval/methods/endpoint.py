@@ -240,7 +240,6 @@ class HttpMethod:
 # Once, because loading the certificates takes longer than a request.
 @cache
 def _create_tls_context() -> ssl.SSLContext:
-    """Create the TLS context."""
     import httpx
 
     return httpx.create_ssl_context()

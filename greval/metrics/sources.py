@@ -115,7 +115,6 @@ def list_replaced_names(metrics: Iterable[Metric]) -> tuple[str, ...]:
 
 
 def _find_sources(spec: str | Path, folders: Sequence[str | Path]) -> Iterator[MetricSource]:
-    """Find the metrics of a spec."""
     text, is_path = str(spec).strip(), isinstance(spec, Path)
     # The name of a file may hold a comma itself.
     if "," in text and not is_path and not Path(text).exists():

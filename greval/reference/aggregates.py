@@ -332,7 +332,6 @@ def _compute_count(scope: _Scope, schema: GraphSchema, count: _Count, count_ques
 def _format_count(
     count: _Count, relation: RelationType, counts: Mapping[str, int], total: int, *, ascending: bool
 ) -> str:
-    """Format what was counted, and the counts."""
     words = f" ({relation.words[0]})" if relation.words else ""
     head = f"documents that state {count.label}{words}"
     single = len(count.names) == 1

@@ -351,7 +351,6 @@ def _name_column(field: str) -> str:
 
 
 def _load_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Load the arrays of a file."""
     # The file is opened here, because numpy leaves a damaged one open.
     with path.open("rb") as file, np.load(file) as stored:
         return {name: stored[name] for name in stored.files}

@@ -343,7 +343,6 @@ class _Resolver:
 
 
 def _is_part(name: str, of: str) -> bool:
-    """Return whether a name is the last word of another."""
     return of.endswith(f" {name}")
 
 
@@ -360,7 +359,6 @@ def _is_code(word: str) -> bool:
 
 
 def _compare_block(block: Sequence[str], similarity: float) -> Iterator[tuple[str, str]]:
-    """Compare all names of a block with each other."""
     from rapidfuzz import fuzz, process
 
     for start in range(0, len(block), _BLOCK_ROWS):

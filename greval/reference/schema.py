@@ -38,7 +38,6 @@ from greval.records.record import Label, Record, Text
 
 
 def _wrap_text(value: object) -> object:
-    """Return a list of one text for a text."""
     return [value] if isinstance(value, str) else value
 
 
@@ -52,7 +51,6 @@ def _convert_terms(value: object) -> object:
 
 
 def _replace_nothing(value: object) -> object:
-    """Return an empty mapping for a key with nothing behind it."""
     return {} if value is None else value
 
 

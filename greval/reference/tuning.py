@@ -273,7 +273,6 @@ def _find_skip_reason(metric: ComputedMetric, case: Case) -> str | None:
 
 
 def _list_expected(gold: Gold | None) -> set[str]:
-    """Return the documents that the gold expects."""
     return {*((gold.gains if gold else None) or {}), *((gold.essential if gold else None) or ())}
 
 

@@ -89,7 +89,6 @@ def _build_attempts_table(alignment: Alignment) -> Table:
 
 
 def _name_figure(gain: AgreementGain) -> str:
-    """Return the name of the statistic of a gain; that of kappa says whether it has weights."""
     return "kappa (unweighted)" if gain.figure == "kappa" else gain.figure
 
 

@@ -332,7 +332,6 @@ def format_spending(parts: Sequence[MetricSpending]) -> str | None:
 
 
 def _format_money(parts: Sequence[MetricSpending]) -> str:
-    """Format the sum."""
     if any(part.cost is None for part in parts):
         return "not known (greval evaluate --prices FILE gives a price)"
     total = sum(part.cost or 0.0 for part in parts)

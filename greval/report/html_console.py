@@ -82,7 +82,6 @@ def _find_css(text: Text) -> str:
 
 
 def _format_css(style: str | Style) -> str:
-    """Return the CSS of a style of rich."""
     return (style if isinstance(style, Style) else Style.parse(style)).get_html_style() if style else ""
 
 

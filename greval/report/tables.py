@@ -145,7 +145,6 @@ def split_table(
 
 
 def _drop_empty_rows(rows: Sequence[Sequence[Cell]], indices: Sequence[int]) -> list[Sequence[Cell]]:
-    """Return the rows that have a text in one of some columns."""
     return [row for row in rows if any(_get_text(row[index]) for index in indices)]
 
 

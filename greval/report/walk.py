@@ -76,7 +76,6 @@ class _Tree:
         return edge.target if self._find_upper(edge) == edge.source else edge.source
 
     def _is_below(self, edge: WalkEdge) -> bool:
-        """Return whether the node at the lower end of an edge is shown below this edge."""
         return self._parents.get(self._find_lower(edge)) is edge
 
     def format_lines(self) -> Iterator[str]:
@@ -311,7 +310,6 @@ def _shorten_to_width(text: str, most: int) -> str:
 
 
 def _measure(text: str, size: float) -> float:
-    """Estimate the width of a text."""
     return _count_columns(text) * size * CHARACTER
 
 

@@ -249,7 +249,6 @@ class _CaseMetrics:
 async def _forecast_case(
     case: Case, metrics: _CaseMetrics, counters: Mapping[str, _MetricCounter], store: Store | None
 ) -> None:
-    """Count one case for each metric."""
     starts: dict[str, str] = {}
     for name in metrics:
         result = counters[name].add(case, store, metrics.results, starts)

@@ -194,7 +194,6 @@ def is_passed(outline: str, condition: str) -> bool | None:
 def _summarise_metric(
     store: Store, metric: JudgedMetric, names: Sequence[str], by: Sequence[str]
 ) -> Iterator[ShareSummary]:
-    """Summarise the shares of one metric."""
     grouping = Grouping(by)
     tallies = ResultTallies(dict.fromkeys(names, SHARE_SCALE))
     # By note and group, as the summaries.

@@ -183,7 +183,6 @@ class BootstrapSample(NamedTuple):
 
 
 def _count_distinct(numbers: Integers) -> int:
-    """Count distinct numbers."""
     # Numbers of an enumeration are counted without sorting them.
     if len(numbers) and numbers.min() >= 0 and numbers.max() <= 2 * len(numbers):
         return int(np.count_nonzero(np.bincount(numbers)))

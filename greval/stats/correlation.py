@@ -203,7 +203,6 @@ def _compute_kendall(tables: Floats, people: Floats, judge: Floats) -> Floats:
 
 
 def _compute_medians(counts: Floats, values: Floats) -> Floats:
-    """Compute the medians of values with counts."""
     upto, n = np.cumsum(counts, axis=1), counts.sum(axis=1)
     # Of an even number of values, the median is the mean of the two in the middle.
     middles = [np.argmax(upto >= rank[:, None], axis=1) for rank in ((n + 1) // 2, n // 2 + 1)]

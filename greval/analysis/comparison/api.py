@@ -182,7 +182,6 @@ def _build_family(plan: ComparisonPlan, least: Sequence[float], how: Correction,
 
 
 def _format_count(number: int, what: str) -> str:
-    """Format a number with its noun."""
     if number == 1:
         return f"1 {what}"
     first, *modifiers = what.split(" ")

@@ -165,5 +165,4 @@ def _check_reference(reference: GateReference, limit: Limit, margin: float) -> _
 
 
 def _format_sign(limit: Limit, *, met: bool) -> str:
-    """Format the sign as what holds between a figure and the limit."""
     return limit.sign if met else f"not {limit.sign}"

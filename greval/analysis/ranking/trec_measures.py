@@ -168,7 +168,6 @@ def _find_added(measure: str) -> Callable[[Qrels, Hits], Floats] | None:
 
 
 def _find_family(measure: str) -> str:
-    """Return the name of a measure without its cut-off."""
     return _CUT.sub("", measure)
 
 

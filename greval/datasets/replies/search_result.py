@@ -201,7 +201,6 @@ def _read_id(value: object, made_id: str) -> str:
 
 
 def _find_text(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
-    """Return the first text of a row under one of the names."""
     return next((row[name] for name in names if isinstance(row.get(name), str) and row[name].strip()), None)
 
 

@@ -150,7 +150,6 @@ async def _send(
     messages: list[BaseMessage],
     arguments: Mapping[str, Any],
 ) -> AIMessage:
-    """Send messages to a model with the arguments of a call."""
     if isinstance(model, DirectModel):
         return await model.ask(messages, arguments)
     return _check_message(await model.ainvoke(messages, config, **arguments))

@@ -138,7 +138,6 @@ def suggest_judge_name(model: str, providers: Collection[str] = ()) -> str | Non
 
 
 def _find_family(model: str) -> str | None:
-    """Return the provider of models whose names begin like this one, or None."""
     return next((provider for start, provider in MODEL_FAMILIES.items() if model.lower().startswith(start)), None)
 
 

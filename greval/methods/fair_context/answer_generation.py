@@ -168,7 +168,6 @@ async def generate_answer(
 
 
 def _add_known(first: Number | None, second: Number | None) -> Number | None:
-    """Add two figures; return None if either is unknown."""
     return None if first is None or second is None else first + second
 
 

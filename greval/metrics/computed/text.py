@@ -108,7 +108,6 @@ def _compare_containment(
 def _build_family(
     name: str, compare: Compare, description: str, *, scale: MeasureScale | ValueScale, threshold: str = ""
 ) -> MetricFamily:
-    """Build the metric family of a comparison."""
 
     def make(name: str, setting: MetricSetting) -> ComputedMetric:
         def compute(case: Case) -> JudgementsOrSkipped:

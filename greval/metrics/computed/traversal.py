@@ -224,7 +224,6 @@ def _build_family(  # noqa: PLR0913 - the parts of a definition
     scale: MeasureScale | None = None,
     gold: bool = True,
 ) -> MetricFamily:
-    """Build the metric family of a measure of the walk."""
 
     def make(name: str, setting: MetricSetting) -> ComputedMetric:
         def compute(case: Case) -> JudgementsOrSkipped:

@@ -200,7 +200,6 @@ def _cut_or_leave_out(text: str, limit: int) -> str:
 
 
 def _split(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yield texts in blocks."""
     block: list[str] = []
     characters = 0
     for text in texts:

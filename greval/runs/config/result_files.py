@@ -143,7 +143,6 @@ def _build_entry(response: JudgedResponse, sections: MetricSections) -> Json:
 
 
 def _get_value(result: Result | None) -> Value | None:
-    """Return the value of the judgement, or the mean number of several; None without judgements."""
     return result.judgements[0].value if result and len(result.judgements) == 1 else _get_score(result)
 
 

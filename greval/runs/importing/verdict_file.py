@@ -206,7 +206,6 @@ class VerdictFile:
         return {name: value for name, value in values.items() if name not in self._fields}
 
     def _add_row(self, row: RawRow, key: CaseKey, location: str) -> None:
-        """Add the verdicts of a row to its case."""
         imported = self._found.get(key)
         if imported is None:
             # A case without a method is the case of every method.

@@ -124,7 +124,6 @@ class TableLayout(Record):
             yield {**shared, "item": None, "status": "skipped", "message": outcome["reason"]}
 
     def _build_judgement_cells(self, metric: str, judgement: Mapping[str, Any]) -> dict[str, object]:
-        """Return the cells of a judgement."""
         notes, findings = judgement["notes"], judgement["findings"]
         cited = find_cited_items([judgement["reason"], *findings, notes], judgement["shown_ids"])
         cells = {

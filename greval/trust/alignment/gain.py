@@ -148,7 +148,6 @@ def _correlate_ranks(pairs: Sequence[VerdictPair]) -> tuple[float | None, float 
 
 
 def _split_pairs(pairs: Sequence[VerdictPair]) -> tuple[list[Value], list[Value], list[Value]]:
-    """Split the pairs into the values from people, those before and those after."""
     return [pair.people for pair in pairs], [pair.before for pair in pairs], [pair.after for pair in pairs]
 
 

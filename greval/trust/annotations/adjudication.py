@@ -68,7 +68,6 @@ def adjudicate(annotations: Iterable[Annotation]) -> tuple[Adjudication, ...]:
 
 
 def _adjudicate_item(rows: dict[str, Annotation]) -> Adjudication:
-    """Adjudicate one item from the annotation of each annotator."""
     first = next(iter(rows.values()))
     values = [row.value for row in rows.values() if row.value is not None]
     return Adjudication(

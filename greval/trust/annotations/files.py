@@ -251,7 +251,6 @@ def _format_json_lines(annotations: Iterable[Annotation]) -> str:
 
 
 def _format_table(annotations: Iterable[Annotation]) -> str:
-    """Format annotations as CSV."""
     file = io.StringIO(newline="")
     # Rows end with CRLF as in RFC 4180, so that every cell with a line break is quoted.
     writer = csv.DictWriter(file, FIELDS)

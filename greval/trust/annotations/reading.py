@@ -327,7 +327,6 @@ def _holds_labels(scale: Scale, values: Iterable[object]) -> bool:
 
 
 def _has_content(value: object) -> bool:
-    """Return whether a cell is not empty."""
     return not is_missing_value(None, value) and bool(str(value).strip())
 
 

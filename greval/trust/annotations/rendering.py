@@ -135,7 +135,6 @@ def _format_context(parts: Mapping[str, Iterable[Item]], aggregates: Sequence[st
 
 
 def _format_numbered(texts: Iterable[str]) -> str:
-    """Format texts as a numbered list."""
     return "\n\n".join(f"[{n}] {text}" for n, text in enumerate(texts, 1)) or NOTHING
 
 

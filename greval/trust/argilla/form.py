@@ -141,7 +141,6 @@ def merge_titles(metrics: Sequence[JudgedMetric]) -> dict[str, str]:
 
 
 def _name_judged(metric: JudgedMetric) -> str:
-    """Return what a metric judges, in the plural."""
     return "pairs of answers" if is_preference(metric) else metric.over or "answers"
 
 

@@ -49,7 +49,6 @@ def find_questions(
 
 
 def _find_question(metric: JudgedMetric, questions: Sequence[Json], chosen: str | None) -> MetricQuestion:
-    """Find the question of a metric, or raise `ArgillaArgumentError`."""
     ids = {question["name"]: str(question["id"]) for question in questions}
     values = {question["name"]: _match_values(metric.scale, question) for question in questions}
     fitting = {name: options for name, options in values.items() if options is not None}

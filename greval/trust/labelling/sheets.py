@@ -189,7 +189,6 @@ def _list_columns(stored: StoredMetric, rows: Iterable[SheetRow]) -> tuple[str, 
 
 
 def _build_csv(columns: Sequence[str], rows: Iterable[SheetRow]) -> bytes:
-    """Build a sheet as CSV."""
     file = io.StringIO(newline="")
     writer = csv.writer(file)
     writer.writerow(columns)
