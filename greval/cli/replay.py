@@ -13,7 +13,7 @@ from greval.cli.judge_options import Depth
 from greval.cli.metric_specs import load_named_metrics
 from greval.cli.options import Folders, OptionalMetricNames, RunFolder
 from greval.errors import DataError
-from greval.runs.replay import RefusedMetric, Replay, ReplayedMetric
+from greval.runs.replay import Replay, ReplayedMetric
 from greval.runs.replay import replay as replay_run
 
 
@@ -36,7 +36,8 @@ def replay(
         raise DataError(f"{run}: no judge was asked in this run, so there is no reply to read again")
     if done.replayed:
         typer.echo(_describe_next(run, done))
-    if any(_is_fault(refused, done) for refused in done.refused):
+    # A refusal is an error of a metric that was named, or if nothing could be replayed.
+    if any(refused.named or not done.replayed for refused in done.refused):
         raise typer.Exit(USAGE_ERROR)
 
 
@@ -54,8 +55,3 @@ def _describe_next(run: Path, done: Replay) -> str:
     missing = any(replayed.missing for replayed in done.replayed)
     command = "evaluate (or duel, for a preference), which judges what is missing"
     return f"next: greval {command if missing else f'report {quote(str(run))}'}"
-
-
-def _is_fault(refused: RefusedMetric, done: Replay) -> bool:
-    """Return whether a refusal is an error: of a metric that was named, or if nothing could be replayed."""
-    return refused.named or not done.replayed

@@ -174,7 +174,8 @@ class ResultTally:
             return
         self._plain_total += fsum(plain) * times
         if not self._is_weighted:
-            self._is_weighted = any(map(_is_other_number, plain, outline.numbers))
+            pairs = zip(plain, outline.numbers, strict=True)
+            self._is_weighted = any(not isclose(*pair, abs_tol=1e-9) for pair in pairs)
 
     @property
     def usage(self) -> Usage:
@@ -329,10 +330,6 @@ def _read_level(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
-
-
-def _is_other_number(plain: float, weighted: float) -> bool:
-    return not isclose(plain, weighted, abs_tol=1e-9)
 
 
 def _build_summary(tally: ResultTally, metric: str, group: str) -> Summary:

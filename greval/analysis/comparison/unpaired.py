@@ -65,9 +65,10 @@ def _mask_questions(plan: ComparisonPlan, side: ComparisonSide) -> Flags:
 def _explain_pair(plan: ComparisonPlan, match: SidePair, join: IdJoin) -> str:
     """Explain why no question has a figure of both sides, and say what to do."""
     if join.left.met:
+        sides = " and ".join(plan.format_side(side) for side in match)
         missing = "; ".join(filter(None, (_describe_missing(plan, side) for side in match)))
         return (
-            f"{plan.wanted.run}: no question has a figure of both {_name_sides(plan, match)}: {missing}; "
+            f"{plan.wanted.run}: no question has a figure of both {sides}: {missing}; "
             "record or judge what is missing, or compare by another metric"
         )
     message = f"{plan.wanted.run}: nothing to compare: {join.describe()}"
@@ -79,10 +80,6 @@ def _explain_pair(plan: ComparisonPlan, match: SidePair, join: IdJoin) -> str:
         return f"{message}; their questions are the same texts: {REMEDY}"
     options = " or ".join(f"--column id={column}" for column in columns)
     return f"{message}; {format_names(columns)} has the same values on both sides: judge the cases again with {options}"
-
-
-def _name_sides(plan: ComparisonPlan, match: SidePair) -> str:
-    return " and ".join(plan.format_side(side) for side in match)
 
 
 def _describe_missing(plan: ComparisonPlan, side: ComparisonSide) -> str:

@@ -213,7 +213,7 @@ def _build_worst(store: Store, most: int, metrics: Sequence[str]) -> tuple[list[
     for worst in read_worst_cases(store, most, metrics) if most else ():
         scale = scales[worst.metric]
         # The worst of a metric may have the best value: such a case is nothing to look at.
-        cases = [case for case in worst.cases if not _is_flawless(case, scale)]
+        cases = [case for case in worst.cases if not all(is_best_value(scale, each.value) for each in case.verdicts)]
         entries = [
             _build_worst_entry(case, numbers.setdefault((case.sample_id, case.method), len(numbers) + 1), scale)
             for case in cases
@@ -222,10 +222,6 @@ def _build_worst(store: Store, most: int, metrics: Sequence[str]) -> tuple[list[
         lists.append((worst.metric, entries, why))
     builder = CaseViewBuilder(read_metrics(store), prefix="worst")
     return lists, [builder.build_view(case_results) for case_results in read_case_results(store, numbers)]
-
-
-def _is_flawless(case: WorstCase, scale: Scale) -> bool:
-    return all(is_best_value(scale, verdict.value) for verdict in case.verdicts)
 
 
 def _build_worst_entry(case: WorstCase, number: int, scale: Scale) -> WorstEntry:
