@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.language_models import FakeListChatModel
 from langchain_openai import ChatOpenAI
-from night import at_night
 from pydantic import ValidationError
 
 from greval import load_metric
@@ -213,7 +212,7 @@ async def answered(runnable):
     return (await runnable.ainvoke({"question": "q", "answer": "a"})).judgements[0].value
 
 
-@pytest.mark.parametrize("structured", ["schema", *at_night("tools")])
+@pytest.mark.parametrize("structured", ["schema", pytest.param("tools", marks=pytest.mark.nightly)])
 def test_loops_that_ended_leave_nothing(fault_server, structured):
     """A program that starts loop after loop does not gather models, clients and connections."""
     runnable = compile_metric(METRIC, Judge("openai:fake", base_url=fault_server.url, structured=structured))
