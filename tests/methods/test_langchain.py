@@ -119,6 +119,7 @@ def test_an_agent():
 
     @tool
     def look_up(words: str) -> str:
+        """Look something up."""
         return f"{words}: nine"
 
     call = {"name": "look_up", "args": {"words": "harbour"}, "id": "1"}

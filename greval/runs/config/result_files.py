@@ -51,28 +51,25 @@ JudgedResponses = Mapping[tuple[str, str], JudgedResponse]
 """The responses so far, by sample id and method."""
 
 
-class ResultFileWriter:
-    """Writes the two result files from the current responses and results.
+def create_file_writer(plan: RunPlan) -> Callable[[], None]:
+    """Create a function that writes the two result files from the current responses and results, one call at a time.
 
     Results of another judge, and results for an older response, are left out.
     """
+    metrics = set_reason_depth(add_dependencies(plan.metrics), plan.config.reason_depth)
+    clients = choose_judges(metrics, plan.judge, plan.judges).create_clients()
+    runnables = [*compile_metrics(metrics, clients, repeats=plan.config.repeats).values()]
 
-    def __init__(self, plan: RunPlan) -> None:
-        self._plan = plan
-        metrics = set_reason_depth(add_dependencies(plan.metrics), plan.config.reason_depth)
-        clients = choose_judges(metrics, plan.judge, plan.judges).create_clients()
-        self._runnables = [*compile_metrics(metrics, clients, repeats=plan.config.repeats).values()]
-
-    def __call__(self) -> None:
-        """Write both files. Only one call may run at a time."""
-        cases = self._plan.read_responses()
-        folder = self._plan.folder
+    def write() -> None:
+        cases, folder = plan.read_responses(), plan.folder
         with Store.open(folder) if is_begun(folder) else nullcontext() as store:
             responses = {
-                key: JudgedResponse(case, _find_results(store, case, self._runnables)) for key, case in cases.items()
+                key: JudgedResponse(case, _find_results(store, case, runnables)) for key, case in cases.items()
             }
-        write_json(folder / DETAILED, build_detailed(self._plan, responses))
-        write_json(folder / SUMMARY, build_summary(self._plan, responses))
+        write_json(folder / DETAILED, build_detailed(plan, responses))
+        write_json(folder / SUMMARY, build_summary(plan, responses))
+
+    return write
 
 
 def _find_results(store: Store | None, case: Case, runnables: Sequence[MetricRunnable]) -> dict[str, Result | None]:
