@@ -148,7 +148,7 @@ READS = (
     *("runs/RUN/label-sheet.csv?metric=none", "runs/RUN/label-sheet.xlsx?metric=none"),
     *("runs/RUN/results?stat=failed", "runs/RUN/calls?sample=q1", "runs/none/calls", "runs/none/events"),
     *("runs?cursor=x", *(f"runs/RUN/{part}?cursor=x" for part in ("results", "cases", "annotations", "calls"))),
-    *("datasets?limit=1&limit=2", "datasets/none/file", "datasets/none/cases"),
+    *("datasets?limit=0", "datasets/none/file", "datasets/none/cases"),
     *("metrics?kinds=computed", "metrics?kind=other", "metrics/corectness", "metrics/ndcg@0"),
     *("metrics/correctness/versions", "metrics/none/versions", "nothing"),
 )
