@@ -156,6 +156,8 @@ class DataError(GrevalError):
         columns: The columns of a table of which none is a field that each row must have.
     """
 
+    columns: tuple[str, ...] = ()
+
     def __init__(self, message: str, *, columns: Iterable[str] = ()) -> None:
         """Keep the columns with the message: somebody may say which of them is the field."""
         super().__init__(message)
