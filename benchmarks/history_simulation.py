@@ -1,6 +1,6 @@
 """Simulate histories: how often one without a change has an alarm, and how fast a planted drop is found.
 
-    python benchmarks/history_simulation.py [--histories 2000]
+    python benchmarks/history_simulation.py [--histories 400]
 
 The drop is of three standard errors of the mean of a run. The figures of a question are of one of three kinds: 0 or 1
 with a chance of its own in every run, numbers without an effect of the question, and numbers of other questions.
@@ -47,7 +47,7 @@ KINDS: dict[str, Draw] = {"shares": draw_shares, "numbers": draw_numbers, "other
 def main() -> None:
     """Print both rates for each kind of figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--histories", type=int, default=2_000)
+    parser.add_argument("--histories", type=int, default=400)
     count = parser.parse_args().histories
     rng = np.random.default_rng(43)
     for name, draw in KINDS.items():
