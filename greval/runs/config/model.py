@@ -290,7 +290,10 @@ class RunConfig(Record):
             "prices": Prices.load(Path(self.prices) if self.prices else None),
             "deadline": self.deadline,
             "shard": self.shard,
-            "escalate": self.escalate.create_judge() if self.escalate else None,
+            # As for judges of single metrics, the settings of the judge hold for the second one.
+            "escalate": (self.judge or JudgeConfig()).replace_by(self.escalate).create_judge()
+            if self.escalate
+            else None,
             "agree": self.agree,
             "labels": self.labels,
         }

@@ -178,16 +178,26 @@ def test_the_command_the_file_and_python_escalate_alike(tmp_path, monkeypatch):
         "name: fit\ndescription: d\nneeds: [answer]\nsteps: [Read.]\nscale: {categories: {Good: It fits., Bad: No.}}\n"
     )
     with FaultServer(answer_with_probability) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         command = ["evaluate", "cases.jsonl", "-m", "fit.yaml", "--judge", "openai:cheap", "-o", "run"]
-        escalating = [*command, "--escalate", "openai:strong", "--agree", "0.9", "--labels", "labels.csv"]
+        escalating = [
+            *command,
+            "--base-url",
+            server.url,
+            "--escalate",
+            "openai:strong",
+            "--agree",
+            "0.9",
+            "--labels",
+            "labels.csv",
+        ]
         shown = CliRunner().invoke(app, escalating)
         assert shown.exit_code == 0, shown.output
         assert "openai:cheap decided 60 of 80 cases, and openai:strong judged the other 20 (25%)" in shown.output
         assert "certainty is 0.98 or more" in shown.output
         assert "saved: 60 of 80 calls of openai:strong" in shown.output
         assert Counter(body["model"] for body in server.bodies) == {"cheap": 80, "strong": 20}
-        keys = {"data": "cases.jsonl", "metrics": "fit.yaml", "judge": "openai:cheap", "out": "run"}
+        keys = {"data": "cases.jsonl", "metrics": "fit.yaml", "out": "run"}
+        keys |= {"judge": {"model": "openai:cheap", "base_url": server.url}}
         keys |= {"escalate": {"model": "openai:strong"}, "agree": 0.9, "labels": "labels.csv"}
         assert evaluate_config(keys).run.progress.kept == len(CASES)
         assert len(server.bodies) == 100
