@@ -21,8 +21,7 @@ def render(content: JsonValue, console: Console) -> None:
         console.print()
         print_line(console, " ".join(describe_escalation(metric, escalation)))
         console.print(build_table(COLUMNS, _list_rows(metric)))
-        if metric.alone:
-            print_line(console, _describe_saving(metric))
+        print_line(console, _describe_saving(metric))
         print_lines(console, metric.warnings, "yellow")
 
 
@@ -46,7 +45,7 @@ def describe_escalation(metric: EscalatedMetric, escalation: Escalation) -> Iter
         f"{second.judge} judged the other {second.cases:,} ({second.cases / max(whole.cases, 1):.0%})."
     )
     yield (
-        f"Where its certainty is {metric.threshold:.4g} or more, {first.judge} agrees with people in at least "
+        f"Where its certainty is {metric.threshold:.6g} or more, {first.judge} agrees with people in at least "
         f"{escalation.agree:.0%} of the cases, with a probability of {1 - escalation.error:.0%}, if the "
         f"{format_count(metric.questions, 'labelled question')} are a random sample."
     )
@@ -62,6 +61,8 @@ def _list_rows(metric: EscalatedMetric) -> Iterator[tuple[str, ...]]:
 
 def _describe_saving(metric: EscalatedMetric) -> str:
     """Describe what the second judge would have spent on all cases, and what was saved of it."""
-    alone = metric.alone or metric.second_spending
+    alone = metric.alone
+    if alone is None:
+        return f"saved: all calls of {metric.second.judge}"
     calls = f"saved: {alone.calls - metric.second_spending.calls:,} of {alone.calls:,} calls of {metric.second.judge}"
     return calls if metric.saved is None else f"{calls}, {format_cost(metric.saved)} of {format_cost(alone.cost)}"
