@@ -112,7 +112,7 @@ def replay_verdict(body: Body, by_text: dict[tuple[str, str], dict]) -> Behaviou
     ]
     written_text = row.get(f"judge_{name}_raw") or ""
     letters = [sum(len(str(message["content"])) for message in body["messages"]), len(written_text)]
-    read, written = (count // LETTERS_PER_TOKEN for count in letters)
+    read, written = (count // LETTERS_PER_TOKEN + 1 for count in letters)
     usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
     return says("".join(parts), tokens=tokens, usage=usage)
 

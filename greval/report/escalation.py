@@ -53,9 +53,11 @@ def describe_escalation(metric: EscalatedMetric, escalation: Escalation) -> Iter
 
 def _list_rows(metric: EscalatedMetric) -> Iterator[tuple[str, ...]]:
     """Yield the row of each judge and that of both."""
-    spent = metric.first_spending, metric.second_spending, metric.first_spending + metric.second_spending
-    for side, spending in zip((metric.first, metric.second, metric.whole), spent, strict=True):
-        figures = format_measured(side.agreement), f"{spending.calls:,}", format_cost(spending.cost)
+    first, second = metric.first_spending, metric.second_spending
+    both = None if first.cost is None or second.cost is None else first.cost + second.cost
+    spent = (first.calls, first.cost), (second.calls, second.cost), (first.calls + second.calls, both)
+    for side, (calls, cost) in zip((metric.first, metric.second, metric.whole), spent, strict=True):
+        figures = format_measured(side.agreement), f"{calls:,}", format_cost(cost)
         yield side.judge, f"{side.cases:,}", f"{side.labels:,}", *figures
 
 
