@@ -52,7 +52,7 @@ def load_metrics(specs: Iterable[str | Path] | None = None, *folders: str | Path
         >>> [metric.name for metric in load_metrics(["answer_completeness,latency"])]
         ['chunk_evaluation', 'triple_evaluation', 'latency', 'answer_completeness']
         >>> [metric.name for metric in load_metrics() if metric.over == "triples"]
-        ['triple_evaluation']
+        ['triple_evaluation', 'triple_words']
     """
     return load_asked_metrics([*predefined()] if specs is None else specs, *folders).metrics
 
