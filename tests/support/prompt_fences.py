@@ -14,6 +14,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
+from greval.judging.prompt import neutralise_control_tokens
 from greval.records.case import Case, Traversal
 
 WORDS = (
@@ -139,4 +140,4 @@ def nested(found):
 
 def opened(text):
     """Give a text with everything that neutralising may touch written alike."""
-    return re.sub("[<＜﹤≮˂ᐸ‹]", "<", text)
+    return re.sub("[<＜﹤≮˂ᐸ‹]", "<", neutralise_control_tokens(text))
