@@ -29,7 +29,7 @@ LARGE_BODY = 64 * 1024
 """The size in bytes from which the inspection of a body takes so long that others may notice it."""
 VALUES_PER_ITEM = 10
 """More values than any item of a case has."""
-TENANT_SHARE = 0.75
+TENANT_SHARE = 0.5
 """With keys, the share of the memory for bodies that the bodies of one tenant may take."""
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 
