@@ -18,8 +18,9 @@ from greval.report.agreement import format_verdict
 from greval.report.case_grid import build_case_grid
 from greval.report.comparison import describe_findings
 from greval.report.panel import describe_panel
+from greval.runs.run_summary import list_tags
 from greval.runs.store import FILE, Store
-from greval.serve.routes.figures import DescribedAgreement, DescribedComparison, DescribedPanel
+from greval.serve.routes.figures import DescribedAgreement, DescribedComparison, DescribedPanel, DescribedReport
 from greval.trust.agreement.api import agreement
 from greval.trust.annotations.files import keep_annotations
 from greval.trust.estimates.api import estimate
@@ -79,7 +80,7 @@ def folders(shared_client, shared_runs):
 
 def report(folder, **options):
     with Store.open(folder) as store:
-        return build_report(store, **options)
+        return DescribedReport(**dict(build_report(store, **options)), tags=list_tags(store))
 
 
 def show_grid(folder):
