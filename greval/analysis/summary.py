@@ -15,7 +15,6 @@ from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import IMPORTED, Usage
 from greval.records.scale import MAX_ENUM_LEVELS, CategoricalScale, MeasureScale, Scale, ValueScale
-from greval.runs.escalation import read_stored_escalation
 from greval.runs.manifest import (
     RunCommand,
     count_replayed,
@@ -24,6 +23,7 @@ from greval.runs.manifest import (
     read_join_remarks,
     read_prices,
     read_spending,
+    read_stored_escalation,
 )
 from greval.runs.run_reader import check_metric_names
 from greval.runs.run_summary import (

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
-
-from pydantic import JsonValue
 
 from greval.records.case import Case
 from greval.records.metric import Metric, Verdicts
 from greval.records.metric_input import compute_keys, hash_json
 from greval.records.result import Result, Scored, Usage
-from greval.runs.manifest import ESCALATION
 from greval.runs.store import Store
 from greval.runs.store.plans import PlannedVersion
 
@@ -70,14 +66,3 @@ def compute_certainty(result: Result) -> float | None:
         return None
     certainties = [1 - judgement.uncertainty for judgement in result.judgements if judgement.uncertainty is not None]
     return min(certainties) if len(certainties) == len(result.judgements) else None
-
-
-def read_stored_escalation(store: Store) -> dict[str, JsonValue] | None:
-    """Return how two judges shared the cases as it is stored, for the metrics of which the last plan is theirs."""
-    content = store.fact(ESCALATION)
-    if not isinstance(content, dict):
-        return None
-    plans: set[JsonValue] = {plan.fingerprint for plan in store.plans()}
-    stored = cast("list[dict[str, JsonValue]]", content["metrics"])
-    metrics: list[JsonValue] = [{**row} for row in stored if row["plan"] in plans]
-    return {**content, "metrics": metrics} if metrics else None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pydantic import Field, JsonValue, ValidationError
 
@@ -297,3 +297,14 @@ def read_remark_rows(store: Store) -> list[dict[str, str]]:
         return []
     names = ("metric", "method", "remark")
     return [{name: str(row.get(name, "")) for name in names} for row in rows if isinstance(row, dict)]
+
+
+def read_stored_escalation(store: Store) -> dict[str, JsonValue] | None:
+    """Return how two judges shared the cases as it is stored, for the metrics of which the last plan is theirs."""
+    content = store.fact(ESCALATION)
+    if not isinstance(content, dict):
+        return None
+    plans: set[JsonValue] = {plan.fingerprint for plan in store.plans()}
+    stored = cast("list[dict[str, JsonValue]]", content["metrics"])
+    metrics: list[JsonValue] = [{**row} for row in stored if row["plan"] in plans]
+    return {**content, "metrics": metrics} if metrics else None

@@ -20,7 +20,6 @@ from greval.runs.config.file import build_config, locate_config, read_config_fil
 from greval.runs.config.model import RunConfig
 from greval.runs.config.plan import DETAILED, RESPONSES_FILE, SUMMARY, RunPlan, ignore_note, prepare_run
 from greval.runs.config.run_input import store_joins
-from greval.runs.escalation import FIRST_FOLDER
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.judges import JudgeLike
 from greval.runs.options import DEFAULT_CONCURRENCY, EvaluateOptions, OnProgress
@@ -237,6 +236,8 @@ def forecast_plan(plan: RunPlan) -> ConfigForecast:
     rows, options = plan.open_cases(cases), plan.list_options(cases)
     if (second := options.get("escalate")) is None:
         return ConfigForecast(missing, forecast(rows, plan.metrics, plan.judge, out=plan.folder, **options))
+    from greval.runs.escalation import FIRST_FOLDER
+
     rows = [*rows]
     second_options: EvaluateOptions = {
         **options,

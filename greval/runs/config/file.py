@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, ValidationError
 
-from greval._util.object_loading import add_to_import_path
 from greval._util.wording import did_you_mean, find_typo
 from greval.errors import DataError, GrevalError
 from greval.judging.model.judge import KEY_VARIABLE
@@ -155,6 +154,8 @@ def read_config_file(path: Path, root: Path | None = None) -> ConfigFile:
     config, faults = _read_content(source, folder, published=path.name == PUBLISHED_FILE)
     if config is None:
         raise _build_error(path, faults)
+    from greval._util.object_loading import add_to_import_path
+
     # For methods such as `my_rag:ask`.
     add_to_import_path(folder.resolve())
     return ConfigFile(path, config, source)

@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 from pydantic_core import to_json
 
-from greval.errors import DefinitionError, GrevalError
+from greval.errors import DataError, DefinitionError, GrevalError
 from greval.records.record import Record
 from greval.serve.logs import ERRORS, JsonLines
 from greval.serve.problems import Fault, ServeError, find_problem_code
@@ -50,6 +50,7 @@ class TaskRefusal(Record):
     headers: Mapping[str, str]
     faults: tuple[Fault, ...]
     definition_faults: tuple[str, ...]
+    columns: tuple[str, ...]
 
 
 class TaskLogLine(Record):
@@ -199,4 +200,5 @@ def _describe_refusal(error: GrevalError) -> TaskRefusal:
         headers=told.headers if told else {},
         faults=told.faults if told else (),
         definition_faults=error.faults if isinstance(error, DefinitionError) else (),
+        columns=error.columns if isinstance(error, ServeError | DataError) else (),
     )

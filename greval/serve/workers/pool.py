@@ -296,7 +296,9 @@ def _build_adapter(function: Callable[..., object]) -> TypeAdapter[Any] | None:
 def _build_refusal(refusal: TaskRefusal) -> DefinitionError | ServeError:
     if refusal.definition_faults:
         return DefinitionError(*refusal.definition_faults)
-    return ServeError(refusal.code, refusal.message, headers=refusal.headers, faults=refusal.faults)
+    return ServeError(
+        refusal.code, refusal.message, headers=refusal.headers, faults=refusal.faults, columns=refusal.columns
+    )
 
 
 def _step_back(process: ForkServerProcess, move: Callable[[], None]) -> None:

@@ -27,10 +27,10 @@ from greval.records.metric import JudgedMetric
 from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, add_reported
 from greval.records.scale import NumberRange, Scale, Value, ValueScale
-from greval.runs.escalation import FIRST_FOLDER, FirstVerdicts, compute_certainty, read_stored_escalation
+from greval.runs.escalation import FIRST_FOLDER, FirstVerdicts, compute_certainty
 from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.judges import JudgeModel, choose_judge, is_same_judge
-from greval.runs.manifest import ESCALATION, sum_spending
+from greval.runs.manifest import ESCALATION, read_stored_escalation, sum_spending
 from greval.runs.options import (
     EvaluateOptions,
     describe_shared_stop,
