@@ -25,7 +25,10 @@ def history(  # noqa: PLR0913 - the options of a command
     fail_if: FailIf = None,
     html: HtmlFile = None,
 ) -> None:
-    """Show each metric over many runs, and where it changed. With --fail-if it is a gate for the newest run."""
+    """Show each metric over many runs, and the runs at which it changed.
+
+    With --fail-if it is a gate for the newest run.
+    """
     from greval.analysis.gate.api import check_gate
     from greval.analysis.history.api import DEFAULT_FOLDER, build_history
     from greval.report.history import render

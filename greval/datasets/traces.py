@@ -377,7 +377,7 @@ def _nest_names(attributes: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _walk(nested: Mapping[str, Any], path: str) -> object:
-    """Return the value at a path of attributes, a list if its names are numbers; None if there is none."""
+    """Return the value at a path of attributes, a list if its names are numbers; None without a value."""
     value: Any = nested
     for step in path.split("."):
         if not isinstance(value, Mapping):
@@ -610,7 +610,7 @@ def _read_found(kind: str, nested: Mapping[str, Any], outputs: object) -> dict[s
 
 
 def _list_documents(value: object) -> list[object] | None:
-    """Return documents as a chunk may be written, in a list or an object that has the list; None if there is none."""
+    """Return documents as a chunk may be written, in a list or an object that has the list; None for other values."""
     value = _parse_text(value)
     if isinstance(value, Mapping):
         lists = [value.get(name) for name in PASSAGE_NAMES]

@@ -103,7 +103,7 @@ def list_cells(history: RunHistory, line: MetricHistory, point: HistoryPoint) ->
 
 
 def format_difference(point: HistoryPoint) -> str:
-    """Return the difference of a run from the runs before, with its interval; a dash if there is none."""
+    """Return the difference of a run from the runs before, with its interval; a dash without one."""
     if point.difference is None:
         return "-"
     questions = "" if point.paired else " (other questions)"

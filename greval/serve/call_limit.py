@@ -93,7 +93,7 @@ class TenantSlot:
 class GrantedSlots:
     """The slots of another process: each is held from its grant until the process returns one.
 
-    `open_slot` returns the context manager of a slot, and `grant` tells the process that it has one more.
+    `open_slot` returns the context manager of a slot, and `grant` signals to the process that it has one more.
     """
 
     def __init__(self, open_slot: Callable[[], AbstractAsyncContextManager[object]], grant: Callable[[], None]) -> None:
@@ -112,7 +112,7 @@ class GrantedSlots:
             slot.add_done_callback(self._slots.discard)
 
     async def close(self) -> None:
-        """Give all slots back, because the process has ended."""
+        """Return all slots, because the process has ended."""
         for slot in self._slots:
             slot.cancel()
         await asyncio.gather(*self._slots, return_exceptions=True)

@@ -128,7 +128,7 @@ def find_change_points(
     better: Literal["higher", "lower"] = "higher",
     alpha: float = ALPHA,
 ) -> list[ChangePoint]:
-    """Find where the level of a figure changed, as somebody does who looks after each run.
+    """Find the runs at which the level of a figure changed, as somebody does who looks after each run.
 
     At each look the newest run, the newest two and the newest four are compared with all runs since the last change.
     Each look may spend a part of the error (`spend_error`), so that a history without a change has a false alarm at any

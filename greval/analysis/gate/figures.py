@@ -51,7 +51,7 @@ class GatePlace(NamedTuple):
 GateFigure = tuple[Measured, str]
 """A figure, undefined with its reason and what to do, and what is printed beside it."""
 GateReference = tuple[float, float, str] | str
-"""A mean, the one that it is compared with over the same questions, and a remark; or why there is none."""
+"""A mean, the one that it is compared with over the same questions, and a remark; or why one of them is missing."""
 
 
 class ComparisonFigures:

@@ -1,4 +1,4 @@
-"""The history of the metrics of many runs: their figures by run, and where they changed."""
+"""The history of the metrics of many runs: their figures by run, and at which runs they changed."""
 
 from __future__ import annotations
 

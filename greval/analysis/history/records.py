@@ -49,7 +49,7 @@ class HistoryPoint(Record):
 
     @property
     def difference_value(self) -> Measured:
-        """The difference from the runs before with its interval, or the reason why there is none."""
+        """The difference from the runs before with its interval, or the reason why it is undefined."""
         why = f"its {' and '.join(self.marks)} changed" if self.marks else "no run before it has shared questions"
         return build_measured(self.difference, self.shared, why, interval=self.difference_interval)
 

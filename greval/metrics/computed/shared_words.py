@@ -57,7 +57,7 @@ class WordRule(NamedTuple):
 
     @property
     def phrase(self) -> str:
-        """What is compared, as a phrase."""
+        """Return what is compared, as a phrase."""
         return f"words of the {self.sought} in the {self.searched}"
 
 

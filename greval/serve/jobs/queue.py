@@ -173,7 +173,7 @@ class JobSpec(Record):
 
     @property
     def head(self) -> JobHead:
-        """What clients see of the job."""
+        """Return what clients see of the job."""
         fields = self.model_dump(include=JobHead.model_fields.keys() & type(self).model_fields.keys())
         sources = {name: getattr(self.asked, name, None) for name in ("dataset", "run")}
         return JobHead(**fields, **sources, kind=self.asked.kind)

@@ -143,7 +143,7 @@ def _choose_workspace(service: Service, tenant: Tenant, requested: str | None) -
 
 
 def _read_argilla_settings() -> dict[str, str]:
-    """Return the variables of the operator's Argilla server, or raise `ServeError` (501) if there is none."""
+    """Return the variables of the operator's Argilla server, or raise `ServeError` (501) without one."""
     settings = {name: os.environ.get(name, "") for name in (URL_VARIABLE, KEY_VARIABLE)}
     if missing := [name for name, value in settings.items() if not value]:
         message = f"the server has no Argilla server; its operator sets {' and '.join(missing)}"

@@ -87,7 +87,7 @@ class TemporaryFiles:
         self._files: dict[Hashable, TemporaryFile] = {}
 
     async def open(self, key: Hashable, tenant: str, write: Callable[[], Coroutine[None, None, Path]]) -> TemporaryFile:
-        """Return a file, which `write` writes if there is none of this key yet; call `close` on it in any case.
+        """Return a file, which `write` writes if none has this key yet; call `close` on it in any case.
 
         Raise `ServeError` (429) if a tenant has as many files as it may.
         """
@@ -110,7 +110,7 @@ class TemporaryFiles:
 
 @dataclass
 class TemporaryFile:
-    """A file in a folder of its own that is removed when nobody sends it any more."""
+    """A file in a folder of its own that is removed when no response sends it any more."""
 
     tenant: str
     writing: asyncio.Task[Path]
@@ -123,7 +123,7 @@ class TemporaryFile:
         return self.writing.result()
 
     def close(self) -> None:
-        """Give the file up; the last user removes it."""
+        """End the use of the file; the last user removes it."""
         self.users -= 1
         if not self.users:
             self.forget()

@@ -53,7 +53,7 @@ async def show_grid(figures: TheRunFigures) -> Response:
 
 
 class CaseExcerpt(Record):
-    """How an answer begins, and the reason of the worst verdict of a metric on it; either is empty if there is none."""
+    """How an answer begins, and the reason of the worst verdict of a metric on it; either may be empty."""
 
     sample_id: str
     method: str

@@ -35,7 +35,7 @@ class ReadMetric(NamedTuple):
 
 
 def read_definition(file: Path, folder: Path) -> ReadMetric:
-    """Read a metric file by its kept definition; raise `UnreadMetricError` if there is none of this text.
+    """Read a metric file by its kept definition; raise `UnreadMetricError` if none of this text is kept.
 
     `folder` is that of the tenant's metrics.
     """
@@ -49,7 +49,7 @@ def read_definition(file: Path, folder: Path) -> ReadMetric:
 
 
 def parse_definition(file: Path, folder: Path) -> ReadMetric:
-    """Read a metric file, and parse and keep its definition if there is none of this text."""
+    """Read a metric file, and parse and keep its definition if none of this text is kept."""
     try:
         return read_definition(file, folder)
     except UnreadMetricError:

@@ -88,7 +88,7 @@ class JudgingOrder(NamedTuple):
 
 
 def _send_sign(descriptor: int) -> None:
-    """Tell a child process that it has a slot; it may have ended."""
+    """Signal to a child process that it has a slot; it may have ended."""
     with suppress(OSError):
         os.write(descriptor, ASKED)
 

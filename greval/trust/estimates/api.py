@@ -197,7 +197,7 @@ def _check_baseline(judged: JudgedColumns, baseline: str | None, folder: Path) -
 
 
 def _read_rule(store: Store, metric: str, judged: JudgedColumns, floor: FloorSource | None) -> Rule | None:
-    """Read the rule to use beside the judge: that of the user, or that of shared words; None if there is none."""
+    """Read the rule to use beside the judge: that of the user, or that of shared words; None without either."""
     rules = read_rules(store, metric, judged.keys, [] if floor is None else [floor])
     return next((rule for rule in reversed(rules) if rule.name != LENGTH and rule.numbers), None)
 
