@@ -29,7 +29,7 @@ COMMAND_GROUPS = {
         "replay": "Apply edited scores to the stored replies, without a call.",
         "open": "Show a run in the web page.",
         "compare": "Compare methods: which is better, and with what certainty.",
-        "history": "Show each metric over many runs, and the runs at which it changed.",
+        "history": "Show each metric over many runs, and its changes.",
         "duel": "Judge the answers of methods head to head, and rank the methods.",
         "rank": "Measure files of ranked runs, and compare them with a baseline.",
         "import": "Import verdicts that were given elsewhere as a run.",

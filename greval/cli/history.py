@@ -25,7 +25,7 @@ def history(  # noqa: PLR0913 - the options of a command
     fail_if: FailIf = None,
     html: HtmlFile = None,
 ) -> None:
-    """Show each metric over many runs, and the runs at which it changed.
+    """Show each metric over many runs, and its changes.
 
     With --fail-if it is a gate for the newest run.
     """
