@@ -218,9 +218,8 @@ def try_damage(kind: str, scene: Scene, draw: random.Random, folder: Path, findi
         return
     rows, faults = check_reading(folder, scene)
     ended = "refused" if rows is None else "read"
-    # Files of two moments may be read as the run at the earlier one. A commit that is cut off never was, nor a last one
-    # whose frame is damaged: SQLite takes it for one that a power failure interrupted.
-    is_earlier = rows is not None and kind in {"files of two moments", "a cut -wal file", "bits of a killed run"}
+    # Files of two moments may be read as the run at the earlier one, and a commit that is cut off never was.
+    is_earlier = rows is not None and kind in {"files of two moments", "a cut -wal file"}
     whole = set[str]() if is_earlier else list_whole_rows(scene, files, damaged)
     if rows is None:
         code, _, error = run_command("repair", folder)

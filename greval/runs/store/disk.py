@@ -10,7 +10,7 @@ import struct
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
@@ -230,7 +230,7 @@ def _open_verified(folder: Path, *, trust_writer: bool) -> sqlite3.Connection:
         add_sql_functions(connection)
         prepare_tables(connection, folder, write=False)
         if _VERIFIED_STATES.get(folder) != state and not (trust_writer and _is_being_written(folder)):
-            if fault := find_damage(connection) or _find_damaged_frame(folder / WAL_FILE):
+            if fault := find_damage(connection) or _find_damaged_frame(connection, folder):
                 raise StoreError(_describe_damage(folder, fault))
             _VERIFIED_STATES[folder] = state
         opened.pop_all()
@@ -350,11 +350,12 @@ def _find_damages(database: sqlite3.Connection) -> Iterator[str]:
         yield "rows of 'plans' are missing"
 
 
-def _find_damaged_frame(wal: Path) -> str | None:
-    """Return that a "-wal" file has a damaged part with a commit after it, None if not: SQLite silently ends before it.
+def _find_damaged_frame(database: sqlite3.Connection, folder: Path) -> str | None:
+    """Return that a "-wal" file has a damaged part, before which SQLite silently ends; None if not.
 
     The last frames may be incomplete after a kill, and older ones may follow (https://sqlite.org/walformat.html).
     """
+    wal, is_last_doubtful = folder / WAL_FILE, False
     if _read_size(wal) < WAL_HEADER_BYTES + FRAME_BYTES:
         return None
     with wal.open("rb") as file:
@@ -369,9 +370,25 @@ def _find_damaged_frame(wal: Path) -> str | None:
                 words = struct.unpack(f"{order}{PAGE_BYTES // 4 + 2}I", frame[:8] + frame[FRAME_HEADER_BYTES:])
                 sums = _add_to_sums(sums, words)
                 is_sound = is_newer and sums == struct.unpack(">2I", frame[16:FRAME_HEADER_BYTES])
+                is_last_doubtful = is_newer and not is_sound
             elif is_newer and is_commit:
                 return f"a part of {wal.name} was changed"
             frame = file.read(FRAME_BYTES)
+    return _find_hidden_rows(database, folder) if is_last_doubtful else None
+
+
+def _find_hidden_rows(database: sqlite3.Connection, folder: Path) -> str | None:
+    """Return that the main file has rows which its "-wal" file hides, None if it has none.
+
+    A damaged last commit of the "-wal" file looks like one that was interrupted. If it had been copied to the main file
+    before, SQLite lays the older pages before it over the newer ones of that file.
+    """
+    with suppress(sqlite3.Error), closing(_connect_uri(folder / FILE, IMMUTABLE)) as main_file:
+        for table in NUMBERED_TABLES:
+            query = f"SELECT coalesce(max(rowid), 0) FROM {table}"  # noqa: S608 - constants
+            (last,), (last_shown,) = (opened.execute(query).fetchone() for opened in (main_file, database))
+            if last > last_shown:
+                return f"{last - last_shown:,} rows of {table!r} are hidden by {WAL_FILE}"
     return None
 
 
