@@ -15,10 +15,11 @@ ERROR_RATE = 0.05
 
 
 class VerdictNoise(NamedTuple):
-    """The variance of one verdict on the same item, and its degrees of freedom."""
+    """The variance of one verdict on the same item, its degrees of freedom, and the width of the scale."""
 
     variance: float
     degrees: int
+    width: float
 
 
 def estimate_noise(verdicts: Sequence[Sequence[float]], ends: NumberRange | None) -> VerdictNoise | None:
@@ -31,12 +32,15 @@ def estimate_noise(verdicts: Sequence[Sequence[float]], ends: NumberRange | None
     if not repeated or ends is None or ends.high is None:
         return None
     repeats = fmean(map(len, repeated))
-    mean = (sum(map(variance, repeated)) + (ends.high - ends.low) ** 2 / repeats) / len(repeated)
-    return VerdictNoise(mean, sum(len(numbers) - 1 for numbers in repeated))
+    width = ends.high - ends.low
+    mean = (sum(map(variance, repeated)) + width**2 / repeats) / len(repeated)
+    return VerdictNoise(mean, sum(len(numbers) - 1 for numbers in repeated), width)
 
 
 def compute_tolerance(noise: VerdictNoise, counts: Sequence[float], *, error_rate: float = ERROR_RATE) -> float:
     """Return by how much noise moves a mean, or the difference of two, in one direction with a probability.
+
+    It is Student's quantile of the standard error, and half of what one flip moves: means of few flips go in steps.
 
     Args:
         noise: The noise of one verdict.
@@ -44,4 +48,4 @@ def compute_tolerance(noise: VerdictNoise, counts: Sequence[float], *, error_rat
         error_rate: The probability that noise alone moves it further.
     """
     error = sqrt(noise.variance * sum(1 / count for count in counts))
-    return -find_student_quantile(noise.degrees, error_rate) * error
+    return -find_student_quantile(noise.degrees, error_rate) * error + noise.width / (2 * min(counts))

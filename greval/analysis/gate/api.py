@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from greval._util.arguments import require_iterable, resolve_run_folder
@@ -136,6 +137,8 @@ def _measure_margin(figures: GateFigures, condition: GateCondition, method: str)
     noise = estimate_noise(repeated, find_number_range(scale))
     if noise is None or not all(verdicts):
         return "the noise of the judge is not measured; judge with --repeats 3, or write within noise of a probe"
+    if isinstance(scale, CategoricalScale) and len({round(fmean(map(len, side))) for side in verdicts}) > 1:
+        return "a majority of repeats is steadier than one verdict; judge both sides with the same number of --repeats"
     # the majority of repeated categories varies less than one verdict, the mean of repeated values as means do
     counts = [len(side) if isinstance(scale, CategoricalScale) else sum(map(len, side)) for side in verdicts]
     tolerance = compute_tolerance(noise, counts, error_rate=condition.error_rate)

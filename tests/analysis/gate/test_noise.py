@@ -9,6 +9,7 @@ from greval.analysis.comparison.api import compare
 from greval.analysis.gate.api import check_gate
 from greval.errors import DataError
 from greval.records.case import Case
+from greval.records.metric import CategoricalMetric
 from greval.records.result import Judgement, Result, Scored
 from greval.records.scale import NumberRange
 from greval.runs.store.writer import StoreWriter
@@ -80,6 +81,27 @@ def test_a_baseline_has_noise_of_its_own(tmp_path):
     comparison = compare(run, baseline="b")
     met = [check.met for check in check_gate(comparison, ["right < baseline", "right < baseline within noise"])]
     assert met == [True, False]
+
+
+def test_a_majority_is_not_compared_with_single_verdicts(tmp_path):
+    """Flips move the share of single verdicts towards the middle, that of majorities less: it is undecided."""
+    categories = {"good": {"means": "Good.", "score": 1}, "bad": {"means": "Bad.", "score": 0}}
+    metric = CategoricalMetric(
+        name="tone", description="Tone.", needs=["answer"], steps=["Look."], categories=categories
+    )
+    run = tmp_path / "run"
+    with StoreWriter.create(run) as writer:
+        writer.put_fact("metrics", [metric.model_dump(mode="json")])
+        for method, votes in (("a", {"good": 2, "bad": 1}), ("b", None)):
+            for n in range(10):
+                outcome = Scored(judgements=(Judgement(value="good", number=1.0, reason="r", votes=votes),))
+                key = {"sample_id": f"q{n}", "method": method, "metric": "tone"}
+                result = Result(**key, fingerprint="f", judge="j", tier="schema", outcome=outcome)
+                case = Case(id=f"q{n}", method=method, question="?")
+                writer.append(f"{method}{n}", result, case=case.model_dump_json(exclude_defaults=True))
+    (check,) = check_gate(compare(run, baseline="b"), ["tone < baseline within noise"])
+    assert (check.met, check.undecided) == (True, True)
+    assert "same number of --repeats" in check.told[0]
 
 
 def test_without_repeats_nothing_passes_unless_a_probe_measured_them(noisy, tmp_path):
