@@ -63,6 +63,14 @@ def write_atomically(path: Path, text: str) -> None:
         raise
 
 
+def read_status(path: Path) -> os.stat_result | None:
+    """Return the status of a file, None if there is none: asking first fails if another process removes it then."""
+    try:
+        return path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+
+
 def sync_folder(folder: Path) -> None:
     """Flush a folder to disk, which makes the names of new, renamed and removed files durable."""
     # A folder cannot be opened on Windows.

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from greval._util.files import CloseOnExit, open_shared_database
+from greval._util.files import CloseOnExit, open_shared_database, read_status
 from greval.errors import StoreError
 from greval.records.record import Record
 from greval.records.result import Failure, Usage
@@ -125,7 +125,7 @@ class ReplyCache(CloseOnExit):
         (count,) = self._db.execute("SELECT count(*) FROM replies").fetchone()
         parts = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return CacheSize(
-            path=str(self.path), replies=count, bytes=sum(part.stat().st_size for part in parts if part.exists())
+            path=str(self.path), replies=count, bytes=sum(part.st_size for part in map(read_status, parts) if part)
         )
 
     def clear(self) -> None:

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO, NamedTuple
 from zlib import crc32
 
-from greval._util.files import is_locked, open_locked, sync_folder
+from greval._util.files import is_locked, open_locked, read_status, sync_folder
 from greval.errors import StoreError
 from greval.records.result import Usage, read_outline
 
@@ -230,9 +230,12 @@ def _open_verified(folder: Path, *, trust_writer: bool) -> sqlite3.Connection:
         add_sql_functions(connection)
         prepare_tables(connection, folder, write=False)
         if _VERIFIED_STATES.get(folder) != state and not (trust_writer and _is_being_written(folder)):
-            if fault := find_damage(connection) or _find_damaged_frame(connection, folder):
+            fault = find_damage(connection) or _find_damaged_frame(connection, folder)
+            # What a writer changed meanwhile looks like damage.
+            if fault and not (trust_writer and (_read_state(folder) != state or _is_being_written(folder))):
                 raise StoreError(_describe_damage(folder, fault))
-            _VERIFIED_STATES[folder] = state
+            if not fault:
+                _VERIFIED_STATES[folder] = state
         opened.pop_all()
         return connection
 
@@ -244,12 +247,14 @@ _VERIFIED_STATES: dict[Path, _FileState] = {}
 
 def _read_state(folder: Path) -> _FileState:
     """Read what changes with the content of a log."""
-    files = [path.stat() for path in (folder / FILE, folder / WAL_FILE) if path.is_file()]
-    return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in files if file.st_size)
+    files = [read_status(folder / name) for name in (FILE, WAL_FILE)]
+    return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in files if file and file.st_size)
 
 
 def _read_size(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else 0
+    """Return the size of a file, 0 without one. A reader that closes the log removes an empty "-wal" file."""
+    file = read_status(path)
+    return file.st_size if file else 0
 
 
 def _is_being_written(folder: Path) -> bool:
@@ -358,7 +363,8 @@ def _find_damaged_frame(database: sqlite3.Connection, folder: Path) -> str | Non
     wal, is_last_doubtful = folder / WAL_FILE, False
     if _read_size(wal) < WAL_HEADER_BYTES + FRAME_BYTES:
         return None
-    with wal.open("rb") as file:
+    # Whoever closes the log last removes the file; what was in it is then in the main file.
+    with suppress(FileNotFoundError), wal.open("rb") as file:
         header, frame = file.read(WAL_HEADER_BYTES), file.read(FRAME_BYTES)
         order = ">" if header[3] & 1 else "<"
         sums = _add_to_sums((0, 0), struct.unpack(f"{order}6I", header[:24]))

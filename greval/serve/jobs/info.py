@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from fastapi import Depends
 from fastapi.sse import ServerSentEvent
 
-from greval._util.files import is_locked
+from greval._util.files import is_locked, read_status
 from greval.errors import StoreError
 from greval.runs.progress import Progress
 from greval.runs.run_reader import read_metrics
@@ -122,7 +122,8 @@ def _read_command_line_info(folder: Path) -> RunInfo:
     file, wal = folder / FILE, folder / f"{FILE}-wal"
     created = datetime.fromtimestamp(file.stat().st_mtime, UTC)
     # SQLite writes to the -wal file first, and to the log much later.
-    stamp = tuple((path.stat().st_mtime_ns, path.stat().st_size) if path.exists() else (0, 0) for path in (file, wal))
+    statuses = [read_status(path) for path in (file, wal)]
+    stamp = tuple((status.st_mtime_ns, status.st_size) if status else (0, 0) for status in statuses)
     try:
         judge, metrics, methods, pending = _summarise_log(folder, stamp)
     except StoreError as error:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from greval._util.files import read_status
 from greval.errors import ArgillaError, DataError, StoreError
 from greval.records.record import Record
 from greval.runs.store import FILE
@@ -20,7 +21,7 @@ def read_run_stamp(folder: Path) -> tuple[object, ...]:
     """Return a value that changes when a run or its annotations change, and not when it is read."""
     files = (folder / FILE, folder / f"{FILE}-wal", folder / ANNOTATIONS)
     # A reader makes an empty file beside the log.
-    statuses = [file.stat() if file.exists() else None for file in files]
+    statuses = [read_status(file) for file in files]
     return (
         str(folder),
         *(

@@ -20,6 +20,7 @@ from tone_metrics import PASSAGES, TONE, by_metric, cases
 
 from greval import Store, evaluate
 from greval.errors import StoreError
+from greval.runs.store import disk
 from greval.runs.store.disk import (
     FILE,
     LAYOUT_VERSION,
@@ -335,3 +336,36 @@ def test_other_errors_keep_their_kind(tmp_path):
         raise sqlite3.DatabaseError("malformed")
     with pytest.raises(ZeroDivisionError), translate_errors(tmp_path):
         raise ZeroDivisionError
+
+
+def test_a_file_that_another_reader_removes_meanwhile_is_no_error(tmp_path, monkeypatch):
+    """Whoever closes the log last removes the files beside it, at any time for another reader."""
+    connect_log(tmp_path, write=True).close()
+    wal = tmp_path / WAL_FILE
+    wal.touch()
+    read = os.stat
+
+    def read_and_remove(path, **options):
+        status = read(path, **options)
+        if str(path) == str(wal):
+            wal.unlink()
+        return status
+
+    monkeypatch.setattr(os, "stat", read_and_remove)
+    with closing(connect_log(tmp_path)) as database:
+        assert database.execute("SELECT count(*) FROM results").fetchone() == (0,)
+
+
+def test_what_a_writer_changes_during_the_search_for_damage_is_none(tmp_path, monkeypatch):
+    """The search reads the parts of the log one after another, so that what is written meanwhile does not fit."""
+    with closing(connect_log(tmp_path, write=True)) as writer:
+
+        def find_fault(_):
+            writer.execute("INSERT INTO facts (name, content) VALUES (hex(randomblob(8)), '')")
+            return "a row is missing"
+
+        monkeypatch.setattr(disk, "find_damage", find_fault)
+        connect_log(tmp_path).close()
+        monkeypatch.setattr(disk, "find_damage", lambda _: "a row is missing")
+        with pytest.raises(StoreError, match="is damaged"):
+            connect_log(tmp_path)
