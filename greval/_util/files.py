@@ -64,7 +64,7 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def read_status(path: Path) -> os.stat_result | None:
-    """Return the status of a file, None if there is none: asking first fails if another process removes it then."""
+    """Return the status of a file, None without one, because it may be removed between a question and `stat`."""
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError):
