@@ -116,10 +116,10 @@ def store_annotations(folder: Path, file: Path, annotator: str | None) -> Stored
         message = "annotations: somebody else writes them; send them again in a moment"
         raise ServeError("annotations_locked", message) from error
     with lock, hide_paths_in_errors(folder):
-        # Other rows of a sheet are empty.
-        labelled = [annotation for annotation in reading.annotations if annotation.status != "pending"]
-        keep_annotations(folder, labelled)
-        return StoredAnnotations(annotations=len(labelled), held=len(read_run_annotations(folder).annotations))
+        # Else an empty row of a sheet would take a label back.
+        meant = [row for row in reading.annotations if reading.has_status or row.status != "pending"]
+        keep_annotations(folder, meant)
+        return StoredAnnotations(annotations=len(meant), held=len(read_run_annotations(folder).annotations))
 
 
 def _format_row(place: str) -> str:

@@ -49,7 +49,8 @@ class AnnotationFile(Record):
     """The contents of an annotation file: annotations, invalid rows, and the names of ignored columns.
 
     `label_columns` are the columns that were read as labels, and `notes` say what people should know of how the file
-    was read. Iteration yields the annotations.
+    was read. `has_status` is whether the rows have a column of the status: a pending one then takes a label back, and
+    is otherwise a row of a sheet without a label yet. Iteration yields the annotations.
     """
 
     annotations: tuple[Annotation, ...]
@@ -57,6 +58,7 @@ class AnnotationFile(Record):
     ignored: tuple[str, ...] = ()
     label_columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    has_status: bool = False
 
     def __iter__(self) -> Iterator[Annotation]:  # type: ignore[override] # pydantic's own yields the fields
         """Yield the annotations."""
@@ -143,7 +145,7 @@ class _AnnotationReader:
         self._check_other_columns(rows, columns)
         self._read_columns(rows, FIELDS, columns)
         unused = tuple(format_printable(name) for name in rows.unused if name not in FIELDS)
-        return self._build(columns=columns, ignored=unused)
+        return self._build(columns=columns, ignored=unused, has_status="status" in rows.columns)
 
     def read_results(self, names: Sequence[str], added: Sequence[str], label_columns: Sequence[str]) -> AnnotationFile:
         """Read a table of results, in which people added columns of labels."""
@@ -277,7 +279,12 @@ class _AnnotationReader:
         )
 
     def _build(
-        self, *, columns: Iterable[_LabelColumn] = (), ignored: tuple[str, ...] = (), notes: Iterable[str] = ()
+        self,
+        *,
+        columns: Iterable[_LabelColumn] = (),
+        ignored: tuple[str, ...] = (),
+        notes: Iterable[str] = (),
+        has_status: bool = False,
     ) -> AnnotationFile:
         return AnnotationFile(
             annotations=tuple(self._annotations),
@@ -285,6 +292,7 @@ class _AnnotationReader:
             ignored=ignored,
             label_columns=tuple(format_printable(column.name) for column in columns),
             notes=tuple(notes),
+            has_status=has_status,
         )
 
 

@@ -12,7 +12,7 @@ from greval.runs.store.disk import lock_folder
 from greval.trust.annotations.files import read_run_annotations, write_annotations
 from greval.trust.argilla.ledger import get_ledger_folder
 
-JSONL = {"Content-Type": "application/jsonl"}
+JSON, JSONL = ({"Content-Type": f"application/{kind}"} for kind in ("json", "jsonl"))
 VERDICTS = ["Yes", "Yes", "No", "Yes", "No", "No", "Yes", "No"]
 ANA = ["Yes", "No", "No", "Yes", "No", "Yes", "Yes", "No"]
 ASKED = {"metric": "tone", "annotator": "ana", "sample": "stratified:6"}
@@ -37,6 +37,22 @@ def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
     assert len(read_run_annotations(runs / "judged").annotations) == 8
 
 
+def test_a_label_is_taken_back(client, runs):
+    """A row whose status is pending takes the label of its item back; an empty row of a sheet does not."""
+    write(runs / "judged", "right", VERDICTS)
+    label, other = said("right", "ana", ["No", "Yes"])
+    client.put("/v1/runs/judged/annotations", content=lines_of([label, other]), headers=JSONL)
+    item = {name: getattr(label, name) for name in ("sample_id", "method", "metric", "annotator")}
+    sheet = json.dumps([{**item, "label": None}])
+    sent = client.put("/v1/runs/judged/annotations", content=sheet, headers=JSON)
+    assert sent.json() == {"annotations": 0, "held": 2}
+    assert [row.status for row in read_run_annotations(runs / "judged").annotations] == ["submitted"] * 2
+    taken_back = json.dumps([{**item, "value": None, "status": "pending"}])
+    assert client.put("/v1/runs/judged/annotations", content=taken_back, headers=JSON).status_code == 200
+    stored = {row.sample_id: (row.status, row.value) for row in read_run_annotations(runs / "judged").annotations}
+    assert stored == {label.sample_id: ("pending", None), other.sample_id: ("submitted", "Yes")}
+
+
 def test_annotations_that_somebody_writes_are_left_alone(client, runs):
     """While a pull writes annotations of a run, a file of them is refused for the moment."""
     write(runs / "judged", "right", VERDICTS)
@@ -59,7 +75,7 @@ def test_a_queue_is_worked_off(client, runs):
     sent = client.put(
         "/v1/runs/judged/annotations",
         content=json.dumps([{**label, "metric": "tone", "annotator": "ana", "value": "Rude"}]),
-        headers={"Content-Type": "application/json"},
+        headers=JSON,
     )
     assert sent.status_code == 200, sent.json()
     later = client.post("/v1/runs/judged/labels", json=ASKED).json()
