@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 
 import greval
 from greval.errors import GrevalError
-from greval.judging.model.judge import KEY_VARIABLE, URL_VARIABLE, Judge, get_chat_model
+from greval.judging.model.judge import KEY_VARIABLE, URL_VARIABLE, Judge, get_calling_model
 from greval.records.record import Record
 from greval.serve.logs import ERRORS
 from greval.serve.service import TheService
@@ -79,7 +79,7 @@ async def _check_judge(name: str, model: Judge | BaseChatModel) -> JudgeReadines
     if not isinstance(model, Judge):
         return "ok"
     try:
-        await get_chat_model(model)
+        await get_calling_model(model)
         if not model.model.startswith("openai:"):
             return "ok"
         return await _check_server(model.base_url or os.environ.get(URL_VARIABLE) or OPENAI_URL)
