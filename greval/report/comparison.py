@@ -30,14 +30,14 @@ from greval.stats.interval import Undefined
 from greval.stats.paired import MIN_BOOTSTRAP_CLUSTERS
 
 MIN_WIDE = 140
-"""The terminal width from which the table also has the uncorrected p values and the effect sizes."""
+"""The terminal width from which the table also has relative differences, effect sizes and uncorrected p values."""
 MEANS = (2, 3)
 """The places of the columns with the means of both sides."""
 VERDICT_WIDTH = 13
 """The width from which verdicts are readable; longer ones are folded between words."""
 PROMINENT = ("NOT COMPARABLE", *JOIN_REMARKS)
 MAX_HEADING = 9
-TAKEN_HEADINGS = {"n", "p", "raw p", "w/t/l", "effect", "metric", "verdict"}
+TAKEN_HEADINGS = {"n", "p", "raw p", "w/t/l", "relative", "effect", "metric", "verdict"}
 STYLES = {"better": "green", "worse": "red"}
 DETECTABLE = (
     "MDD: the minimum detectable difference at 80% power; a smaller one would be missed by more than 20% of such "
@@ -314,7 +314,11 @@ def _build_columns(comparison: Comparison, pair: Contrast, *, wide: bool) -> dic
         "won/tied/lost" if wide else "w/t/l": lambda contrast: f"{contrast.won}/{contrast.tied}/{contrast.lost}",
     }
     if wide:
-        columns |= {"effect": lambda contrast: format_effect(contrast.effect), "raw p": _format_uncorrected}
+        columns |= {
+            "relative": format_relative,
+            "effect": lambda contrast: format_effect(contrast.effect),
+            "raw p": _format_uncorrected,
+        }
     return columns | {"p": lambda contrast: format_p(contrast.test.corrected) if contrast.test else "-"}
 
 
@@ -335,6 +339,15 @@ def format_pairs_count(contrast: Contrast) -> str:
 def format_difference(contrast: Contrast) -> str:
     """Format the difference of a contrast with its interval."""
     return format_measured(contrast.difference_value, create_writer(contrast, sign=True), without=NO_INTERVAL)
+
+
+def format_relative(contrast: Contrast) -> str:
+    """Format the difference in relation to the baseline's mean, with its interval."""
+    if contrast.relative_difference is None:
+        return "-"
+    interval = contrast.relative_interval
+    ends = f"[{interval.low:+.1%}, {interval.high:+.1%}]" if interval else NO_INTERVAL
+    return f"{contrast.relative_difference:+.1%} {ends}"
 
 
 def _format_uncorrected(contrast: Contrast) -> str:

@@ -29,6 +29,8 @@ def list_comparison_rows(comparison: Comparison) -> Iterator[Row]:
         yield {
             **{name: getattr(contrast, name) for name in (*CONTRAST_FIELDS, *CONTRAST_FIGURES)},
             **_list_ends(contrast.interval),
+            "relative_difference": contrast.relative_difference,
+            **_list_ends(contrast.relative_interval, "relative_"),
             **{name: getattr(contrast, name) for name in ("won", "tied", "lost")},
             "test": contrast.test and contrast.test.name,
             "p": contrast.test and contrast.test.p,

@@ -30,7 +30,9 @@ EXPANDED_DEGREES = 1_000
 MAX_STEPS = 1_000
 QUANTILE_ROUNDING = 1e-15
 
-IntervalMethod = Literal["wilson", "wilson, effective n", "t", "bounded", "percentile", "expanded percentile", "bca"]
+IntervalMethod = Literal[
+    "wilson", "wilson, effective n", "t", "bounded", "percentile", "expanded percentile", "bca", "fieller"
+]
 
 
 def check_level(level: float) -> float:

@@ -18,7 +18,13 @@ from greval.stats.bootstrap import (
     percentile_interval,
     resample_means,
 )
-from greval.stats.interval import ClusterSums, Interval, bounded_interval, student_interval
+from greval.stats.interval import (
+    ClusterSums,
+    Interval,
+    bounded_interval,
+    find_student_quantile,
+    student_interval,
+)
 
 RESAMPLES = 9_999
 SEED = 20260102
@@ -80,6 +86,32 @@ def compute_difference_intervals(
         Interval(low=plain[0], high=plain[1], level=level, method="percentile"),
         corrected and Interval(low=corrected[0], high=corrected[1], level=level, method="bca"),
     )
+
+
+def relative_difference_interval(method: ClusterSums, baseline: ClusterSums, *, level: float) -> Interval | None:
+    """Compute Fieller's interval of the difference of two paired means in relation to the baseline's mean.
+
+    It has the ratios of means at which Student's interval of `method` minus ratio times `baseline` includes 0, minus 1.
+    The sums are those of the same clusters of questions. Undefined (None) for fewer than two clusters, if all
+    differences are equal, and if the baseline's mean is not known to be above 0: then any ratio is possible.
+
+    Source:
+        Fieller, "Some problems in interval estimation", Journal of the Royal Statistical Society B 1954.
+    """
+    sizes, n = baseline.sizes, len(baseline.sizes)
+    differences = round_differences((method.sums - baseline.sums) / sizes)
+    if n < 2 or differences.min() == differences.max():  # noqa: PLR2004 - a variance needs two
+        return None
+    means = np.array([method.mean, baseline.mean])
+    residuals = np.array([method.sums, baseline.sums]) - means[:, None] * sizes
+    covariance = residuals @ residuals.T * n / (n - 1) / float(sizes.sum()) ** 2
+    products = np.outer(means, means) - find_student_quantile(n - 1, 0.5 - level / 2) ** 2 * covariance
+    (of_method, of_both), (_, of_baseline) = products.tolist()
+    if of_baseline <= 0 or means[1] <= 0:
+        return None
+    half = sqrt(max(of_both**2 - of_method * of_baseline, 0.0)) / of_baseline
+    middle = of_both / of_baseline - 1
+    return Interval(low=middle - half, high=middle + half, level=level, method="fieller")
 
 
 def sign_flip_test(differences: Sequence[float] | Floats, *, resamples: int = RESAMPLES) -> float:

@@ -10,6 +10,7 @@ from greval.report.comparison import (
     format_comparison_legend,
     format_effect,
     format_p,
+    format_relative,
     format_verdict,
     render,
 )
@@ -183,3 +184,15 @@ def test_small_p_values_and_missing_effects():
     """P is never printed as 0, and an undefined effect is a dash."""
     assert [format_p(p) for p in (0.0, 0.00009, 0.0001, 0.5)] == ["<0.0001", "<0.0001", "0.0001", "0.5"]
     assert [format_effect(one) for one in (EffectSizes(cohens_dz=-0.5), EffectSizes())] == ["dz -0.50", "-"]
+
+
+def test_a_relative_difference_is_in_percent():
+    """With its interval if it has one; a dash if there is no ratio."""
+    interval = INTERVAL | {"low": -0.012, "high": 0.5, "method": "fieller"}
+    shown = [
+        contrast(relative_difference=0.205, relative_interval=interval),
+        contrast(relative_difference=-0.1),
+        contrast(),
+    ]
+    cells = [format_relative(row) for row in build(*shown).contrasts]
+    assert cells == ["+20.5% [-1.2%, +50.0%]", "-10.0% [no interval]", "-"]

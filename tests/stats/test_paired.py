@@ -23,6 +23,7 @@ from greval.stats.paired import (
     min_sign_flip_p,
     odds_ratio,
     rank_biserial,
+    relative_difference_interval,
     sign_flip_test,
     wilcoxon,
 )
@@ -242,3 +243,53 @@ def test_bca_is_undefined_without_spread():
     ones = np.ones(10)
     assert bca_interval(np.ones(100), ones, ones, level=0.95) is None
     assert bca_interval(np.full(100, 9.0), np.arange(10.0), ones, level=0.95) is None
+
+
+def each(values):
+    """Give one value for each question."""
+    return sum_by_cluster(np.asarray(values, dtype=float), None)
+
+
+@given(st.lists(st.tuples(st.floats(2, 5), st.floats(0, 5)), min_size=3, max_size=12))
+def test_a_relative_difference_is_inside_where_students_test_keeps_it(pairs):
+    """At the ends, scipy's test of method minus ratio times baseline has a p of 1 minus the level."""
+    baseline, method = (np.round(side, 3) for side in zip(*pairs, strict=True))
+    interval = relative_difference_interval(each(method), each(baseline), level=0.9)
+    if interval is None:
+        ratios = np.ptp(method - baseline)
+        assert ratios < 1e-9 or stats.ttest_1samp(baseline, 0).pvalue > 0.1
+        return
+    for end in (interval.low, interval.high):
+        residuals = method - (1 + end) * baseline
+        assert np.ptp(residuals) < 1e-6 or stats.ttest_1samp(residuals, 0).pvalue == pytest.approx(0.1, abs=1e-5)
+
+
+def test_a_relative_difference_of_clusters_counts_clusters():
+    """Equal questions of a cluster say no more than one, and equal clusters make the same interval."""
+    method, baseline, codes = [1, 0, 1, 1, 0, 1], [1, 0, 0, 1, 0, 1], [0, 1, 2, 3, 4, 5]
+    alone = relative_difference_interval(each(method), each(baseline), level=0.95)
+    tripled = [sum_by_cluster(np.repeat(side, 3).astype(float), np.repeat(codes, 3)) for side in (method, baseline)]
+    assert relative_difference_interval(*tripled, level=0.95) == alone
+
+
+@pytest.mark.parametrize(
+    ("method", "baseline"),
+    [([1, 0, 1], [0, 1, 0]), ([0.5], [0.4]), ([0.5, 0.6], [0.4, 0.5]), ([1, 1, 0], [0, 0, 0])],
+    ids=["baseline may be 0", "one question", "equal differences", "baseline is 0"],
+)
+def test_a_relative_difference_without_bounds_has_no_interval(method, baseline):
+    """Nothing is claimed where any ratio is possible, or nothing is known of the spread."""
+    assert relative_difference_interval(each(method), each(baseline), level=0.95) is None
+
+
+def test_intervals_of_relative_differences_cover_the_truth():
+    """Of 2,000 comparisons of 40 questions with 0/1 figures, some 95 % have the true ratio in their interval."""
+    rng = np.random.default_rng(7)
+    covered = 0
+    for _ in range(2_000):
+        hard = rng.random(40)
+        baseline, method = (hard < 0.5).astype(float), (hard + rng.normal(0, 0.2, 40) < 0.6).astype(float)
+        interval = relative_difference_interval(each(method), each(baseline), level=0.95)
+        truth = 2 * np.mean(stats.norm.cdf((0.6 - np.linspace(0, 1, 2_001)) / 0.2)) - 1
+        covered += interval is not None and interval.low <= truth <= interval.high
+    assert 0.93 <= covered / 2_000 <= 0.97

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from math import inf
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from greval.stats.paired import (
     min_sign_flip_p,
     odds_ratio,
     rank_biserial,
+    relative_difference_interval,
     sign_flip_test,
     wilcoxon,
 )
@@ -88,6 +90,7 @@ def compute_contrast(
     return Contrast(
         **fields,
         **drawn._asdict(),
+        **_compute_relative(pairs, scale, rules.level),
         clusters=None if pairs.clusters is None else len(cluster_sums.sums),
         method_mean=float(pairs.method.values[both].mean()),
         baseline_mean=float(pairs.baseline.values[both].mean()),
@@ -100,6 +103,21 @@ def compute_contrast(
         detectable=_compute_detectable(cluster_sums, higher + lower, rules, shares=kind == "shares"),
         bounds=pairs.compute_bounds(scale) if not both.all() else None,
     )
+
+
+def _compute_relative(pairs: QuestionPairs, scale: ScaleDirection, level: float) -> dict[str, Any]:
+    """Return the difference in relation to the baseline's mean with its interval, as fields of a contrast."""
+    both = pairs.has_both
+    codes = None if pairs.clusters is None else pairs.clusters[both]
+    method, baseline = (sum_by_cluster(side.values[both], codes) for side in (pairs.method, pairs.baseline))
+    if scale.low != 0 or baseline.mean <= 0:
+        return {}
+    interval = relative_difference_interval(method, baseline, level=level)
+    return {
+        "relative_difference": (method.mean - baseline.mean) / baseline.mean,
+        # No figure is below 0.
+        "relative_interval": interval and interval.clip((-1.0, inf)),
+    }
 
 
 def apply_correction(contrast: Contrast, corrected: CorrectedP, alpha: float, *, facts: bool = False) -> Contrast:

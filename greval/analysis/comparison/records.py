@@ -94,6 +94,8 @@ class Contrast(Record):
     `won` counts the questions on which the method is better, in the direction of `better`. `interval` is the expanded
     percentile bootstrap interval of the difference ("t" with few questions or clusters, "bounded" if all differences
     are equal), `percentile` the plain percentile interval, and `bca` the bias-corrected and accelerated one.
+    `relative_difference` is the difference divided by the baseline's mean, with Fieller's interval. It is None if that
+    mean is 0 or the scale does not begin at 0, as its ratios mean nothing then.
     `detectable` is the smallest difference that would probably be detected, None if none would be or the spread is
     not known. `judged_alike` is false if the two sides were judged by different definitions or judges. `computed` is
     true if the metric needs no judge. `won_questions` and `lost_questions` are the ids of the questions that the
@@ -117,6 +119,8 @@ class Contrast(Record):
     interval: Interval | None = None
     percentile: Interval | None = None
     bca: Interval | None = None
+    relative_difference: float | None = None
+    relative_interval: Interval | None = None
     test: DifferenceTest | None = None
     effect: EffectSizes = EffectSizes()
     detectable: float | None = None

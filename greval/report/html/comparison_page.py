@@ -31,6 +31,7 @@ from greval.report.comparison import (
     format_difference,
     format_p,
     format_pairs_count,
+    format_relative,
     format_verdict,
     group_pairs,
 )
@@ -279,6 +280,7 @@ DIFFERENCE_FUNCTIONS: Mapping[str, Callable[..., object]] = {
     "format_difference": format_difference,
     "format_p": format_p,
     "format_pairs_count": format_pairs_count,
+    "format_relative": format_relative,
     "format_verdict": format_verdict,
     "format_ticks": _format_ticks,
     "plot_difference": _plot_difference,

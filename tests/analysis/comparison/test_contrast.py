@@ -67,6 +67,20 @@ def test_a_few_questions_can_show_no_difference(tmp_path):
     assert (contrast.test.p, contrast.verdict, contrast.detectable) == (0.0625, "too few questions to tell", None)
 
 
+def test_a_relative_difference_needs_a_scale_that_begins_at_0(tmp_path):
+    """30 of 40 right instead of 20 are half as many again; levels from 1 to 5 have no ratio, nor has a mean of 0."""
+    right = {("a", "right"): [1] * 30 + [0] * 10, ("b", "right"): [1] * 20 + [0] * 20}
+    levels = {("a", "coherence"): [5, 4, 4, 2, 1] * 8, ("b", "coherence"): [4, 4, 3, 2, 2] * 8}
+    nothing = {("a", "ndcg@10"): [0.5] * 20 + [0] * 20, ("b", "ndcg@10"): [0] * 40}
+    contrasts = compare(write(tmp_path, right | levels | nothing), baseline="b")
+    shown = only(contrasts, "right")
+    assert (shown.relative_difference, shown.relative_interval.method) == (0.5, "fieller")
+    assert 0 < shown.relative_interval.low < 0.5 < shown.relative_interval.high
+    for name in ("coherence", "ndcg@10"):
+        contrast = only(contrasts, name)
+        assert (contrast.relative_difference, contrast.relative_interval) == (None, None)
+
+
 def test_more_questions_show_smaller_differences(tmp_path):
     """The detectable difference shrinks with the root of the number of questions."""
     found = []

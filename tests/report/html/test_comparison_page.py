@@ -13,7 +13,7 @@ from report_pages import DEMO, MADE, unpack_blocks
 
 from greval import evaluate, load_metric
 from greval.analysis.comparison.api import compare
-from greval.report.comparison import describe_findings, format_difference, format_verdict
+from greval.report.comparison import describe_findings, format_difference, format_relative, format_verdict
 from greval.report.html.archive import ArchiveLimits
 from greval.report.html.comparison_page import MAX_NAMED, build_comparison_page
 
@@ -35,6 +35,7 @@ def test_shows_every_difference(comparison):
     page, words = make_page(comparison)
     for contrast in comparison.contrasts:
         assert format_difference(contrast) in words
+        assert contrast.relative_difference is None or f"relative {format_relative(contrast)}" in words
         assert format_verdict(contrast) in words
         assert f"{contrast.won:,} won, {contrast.tied:,} tied, {contrast.lost:,} lost" in words
     assert page.count('class="zero"') == sum(contrast.difference is not None for contrast in comparison.contrasts)

@@ -181,6 +181,7 @@ def test_compares_two_methods(visit, judged):
         row = visit.at.locator("table.contrasts tbody tr", has_text=contrast["metric"]).inner_text()
         assert f"{contrast['won']} · {contrast['tied']} · {contrast['lost']}" in row
         assert f"n = {contrast['n']} of {contrast['questions']}" in row
+        assert ("relative " in row) == (contrast["relative_difference"] is not None)
     for warning in comparison["warnings"]:
         visit.sees(warning)
     visit.open(f"compare?run={judged}&baseline=local&metric=correctness&by=query_type")
