@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from langchain_openai import ChatOpenAI
 from waiting import SECONDS
 
+from greval.judging.local.fetch import fetch
 from greval.judging.model.judge import Judge, get_chat_model
 from greval.judging.model.tokens import (
     ESTIMATE_METHOD,
@@ -182,5 +183,6 @@ def test_a_fetch_that_hangs_is_given_up(tmp_path):
 @pytest.mark.local_model
 async def test_the_embedded_model_counts_its_own_tokens():
     """The embedded model tells its tokens exactly."""
+    fetch("smollm2-135m")
     count = create_token_counter(await get_chat_model(Judge("local:smollm2-135m")))
     assert (count("When does it open?"), count.exact, count.how) == (5, True, OWN_TOKENIZER)
