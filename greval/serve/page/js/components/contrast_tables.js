@@ -98,7 +98,7 @@ function ContrastRow({ contrast, span, address }) {
         ${group && html`<div class="soft" dir="auto">${group}</div>`}
         ${better === "lower" && html`<div class="soft small">lower is better</div>`}
       </th>
-      <td class="mean">${difference}<div class="soft small">${formatRelative(contrast)}${formatMeans(contrast)}</div></td>
+      <td class="mean">${difference}${[formatRelative(contrast), formatMeans(contrast)].map((line) => line && html`<div class="soft small">${line}</div>`)}</td>
       <td class="wide-only">${contrast.difference !== null && html`
         <${IntervalPlot} value=${contrast.difference} low=${interval?.low} high=${interval?.high} span=${span} zero=${0} tone=${tone} label=${difference} />`}</td>
       <td class="num" data-label="p">${test ? html`${pValue(test.corrected)}<div class="soft small" title=${test.name}>raw ${pValue(test.p)}</div>` : "–"}</td>
@@ -121,8 +121,8 @@ function formatDifference({ difference, interval }) {
 
 function formatRelative({ relative_difference: size, relative_interval: interval }) {
   if (typeof size !== "number") return "";
-  const write = (share) => `${share > 0 ? "+" : ""}${(100 * share).toFixed(1)} %`;
-  return `relative ${write(size)}${interval ? ` [${write(interval.low)}, ${write(interval.high)}]` : ""}; `;
+  const write = (share) => `${signed(decimals(100), 100 * share)} %`;
+  return `relative ${write(size)}${interval ? ` [${write(interval.low)}, ${write(interval.high)}]` : ""}`;
 }
 
 function formatMeans({ method_mean: own, baseline_mean: other, n, questions }) {
