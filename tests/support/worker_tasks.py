@@ -47,6 +47,19 @@ def compute():
         pass
 
 
+def compute_until_priority(niceness: int) -> int:
+    """Compute until the process has a priority, and give it."""
+    while os.getpriority(os.PRIO_PROCESS, 0) != niceness:
+        pass
+    return niceness
+
+
+def wait_for_priority(seconds: float) -> int:
+    """Sleep, and give the priority of the process then."""
+    time.sleep(seconds)
+    return os.getpriority(os.PRIO_PROCESS, 0)
+
+
 def list_variables() -> list[str]:
     """List the names of the variables of the environment."""
     return [*os.environ]

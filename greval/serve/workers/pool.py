@@ -12,9 +12,11 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import cache
+from math import inf
 from multiprocessing import forkserver, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar, TypeVarTuple, assert_never, cast, get_type_hints
 
@@ -45,8 +47,10 @@ MAX_WAITING = 8
 MAX_TENANT_WAITING = 6
 """The most of them that belong to one of several tenants."""
 LONG_SECONDS = 2.0
-"""The seconds after which a task leaves its place to the next one, and goes on at a lower priority."""
+"""The seconds after which a task leaves its place to the next one; after as much CPU time its priority is lowered."""
 LONG_NICENESS = 10
+MIN_PAUSE_SECONDS = 0.1
+"""The least seconds between two looks at the CPU time of a task."""
 RETRY_SECONDS = "1"
 EXIT_SECONDS = 5.0
 """The seconds that a process has to end after its outcome was read."""
@@ -204,9 +208,9 @@ class WorkerPool:
         reading, writing = self._context.Pipe(duplex=False)
         order = (writing, self._limits, dict(environment), function, arguments)
         process = self._context.Process(target=run_task, args=order, daemon=True)
-        content, loop = None, asyncio.get_running_loop()
-        starting = loop.run_in_executor(self._threads, _start_process, process, writing)
-        lengthy = loop.call_later(LONG_SECONDS, _step_back, process, move) if move else None
+        content = None
+        starting = asyncio.get_running_loop().run_in_executor(self._threads, _start_process, process, writing)
+        lengthy = asyncio.create_task(_step_back(process, starting, move)) if move else None
         try:
             await asyncio.shield(starting)
             self._running.add(process)
@@ -301,13 +305,28 @@ def _build_refusal(refusal: TaskRefusal) -> DefinitionError | ServeError:
     )
 
 
-def _step_back(process: ForkServerProcess, move: Callable[[], None]) -> None:
-    """Let a task that runs for long leave its place and the CPU to others."""
+async def _step_back(process: ForkServerProcess, starting: asyncio.Future[None], move: Callable[[], None]) -> None:
+    """Let a task that runs for long leave its place to others, and the CPU as well once it has taken much of it."""
+    await asyncio.sleep(LONG_SECONDS)
     move()
+    await asyncio.wait({starting})
     # It may have ended.
     with suppress(OSError, ValueError):
+        # On a busy machine a short task takes long too, and with a lower priority it would take for ever.
+        while process.pid and (rest := LONG_SECONDS - _measure_cpu_seconds(process.pid)) > 0:  # noqa: ASYNC110 - no event
+            await asyncio.sleep(max(rest, MIN_PAUSE_SECONDS))
         if process.pid:
             os.setpriority(os.PRIO_PROCESS, process.pid, LONG_NICENESS)
+
+
+def _measure_cpu_seconds(pid: int) -> float:
+    """Return the CPU seconds that a process has taken; infinite if the system has no such files."""
+    try:
+        # The name of the process, which comes first, may have blanks and is in brackets (proc_pid_stat(5)).
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    except OSError:
+        return inf
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _start_process(process: ForkServerProcess, writing: Connection) -> None:

@@ -22,20 +22,22 @@ from worker_tasks import (
     add_records,
     build_text,
     compute,
+    compute_until_priority,
     end,
     fail,
     fill_memory,
     list_variables,
     refuse,
     wait,
+    wait_for_priority,
 )
 
 from greval.errors import DefinitionError
 from greval.serve.problems import ServeError
 from greval.serve.settings import MEGABYTE, ServerLimits, ServerSettings
 from greval.serve.workers import pool as pool_module
-from greval.serve.workers.child import MAX_RESULT_BYTES, hide_secrets, list_secrets
-from greval.serve.workers.pool import TaskLimitError, WorkerPool, blame_file_for_limits
+from greval.serve.workers.child import MAX_RESULT_BYTES, NICENESS, hide_secrets, list_secrets
+from greval.serve.workers.pool import LONG_NICENESS, TaskLimitError, WorkerPool, blame_file_for_limits
 from greval.serve.workers.preload import MODULES
 
 
@@ -173,6 +175,14 @@ async def test_short_tasks_do_not_wait_for_long_ones(tmp_path, monkeypatch):
         task.cancel()
     await asyncio.wait(long)
     assert await pool.run("bob", add, 1, 2) == 3
+
+
+async def test_only_a_task_that_computes_for_long_has_a_lower_priority(monkeypatch):
+    """It is lowered by CPU time: on a busy machine a short task takes long too."""
+    monkeypatch.setattr(pool_module, "LONG_SECONDS", 0.5)
+    pool = WorkerPool(ServerSettings())
+    assert await pool.run("ana", wait_for_priority, 1.5) == NICENESS
+    assert await pool.run("ana", compute_until_priority, LONG_NICENESS) == LONG_NICENESS
 
 
 async def test_tasks_that_wait_have_places_of_their_own(pool, tmp_path):
