@@ -117,7 +117,7 @@ def store_annotations(folder: Path, file: Path, annotator: str | None) -> Stored
         raise ServeError("annotations_locked", message) from error
     with lock, hide_paths_in_errors(folder):
         # Else an empty row of a sheet would take a label back.
-        meant = [row for row in reading.annotations if reading.has_status or row.status != "pending"]
+        meant = [row for position, row in enumerate(reading.annotations) if position not in reading.empty_rows]
         keep_annotations(folder, meant)
         return StoredAnnotations(annotations=len(meant), held=len(read_run_annotations(folder).annotations))
 

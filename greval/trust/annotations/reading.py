@@ -49,8 +49,8 @@ class AnnotationFile(Record):
     """The contents of an annotation file: annotations, invalid rows, and the names of ignored columns.
 
     `label_columns` are the columns that were read as labels, and `notes` say what people should know of how the file
-    was read. `has_status` is whether the rows have a column of the status: a pending one then takes a label back, and
-    is otherwise a row of a sheet without a label yet. Iteration yields the annotations.
+    was read. `empty_rows` are the positions of the annotations whose rows have neither a label nor a status, as in a
+    sheet that is not filled; a row whose status is pending takes a label back. Iteration yields the annotations.
     """
 
     annotations: tuple[Annotation, ...]
@@ -58,7 +58,7 @@ class AnnotationFile(Record):
     ignored: tuple[str, ...] = ()
     label_columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    has_status: bool = False
+    empty_rows: frozenset[int] = frozenset()
 
     def __iter__(self) -> Iterator[Annotation]:  # type: ignore[override] # pydantic's own yields the fields
         """Yield the annotations."""
@@ -135,6 +135,7 @@ class _AnnotationReader:
         self._annotator = annotator
         self._annotations: list[Annotation] = []
         self._faults: list[RowFault] = []
+        self._empty_rows: list[int] = []
 
     def read_labels(self, label_columns: Sequence[str]) -> AnnotationFile:
         """Read a table of labels."""
@@ -145,7 +146,7 @@ class _AnnotationReader:
         self._check_other_columns(rows, columns)
         self._read_columns(rows, FIELDS, columns)
         unused = tuple(format_printable(name) for name in rows.unused if name not in FIELDS)
-        return self._build(columns=columns, ignored=unused, has_status="status" in rows.columns)
+        return self._build(columns=columns, ignored=unused)
 
     def read_results(self, names: Sequence[str], added: Sequence[str], label_columns: Sequence[str]) -> AnnotationFile:
         """Read a table of results, in which people added columns of labels."""
@@ -271,6 +272,8 @@ class _AnnotationReader:
         if isinstance(parsed, str):
             self._add_fault(location, fields.get("sample_id"), parsed)
         else:
+            if is_pending and parsed.status == "pending":
+                self._empty_rows.append(len(self._annotations))
             self._annotations.append(parsed)
 
     def _add_fault(self, location: str, sample_id: object, message: str) -> None:
@@ -279,12 +282,7 @@ class _AnnotationReader:
         )
 
     def _build(
-        self,
-        *,
-        columns: Iterable[_LabelColumn] = (),
-        ignored: tuple[str, ...] = (),
-        notes: Iterable[str] = (),
-        has_status: bool = False,
+        self, *, columns: Iterable[_LabelColumn] = (), ignored: tuple[str, ...] = (), notes: Iterable[str] = ()
     ) -> AnnotationFile:
         return AnnotationFile(
             annotations=tuple(self._annotations),
@@ -292,7 +290,7 @@ class _AnnotationReader:
             ignored=ignored,
             label_columns=tuple(format_printable(column.name) for column in columns),
             notes=tuple(notes),
-            has_status=has_status,
+            empty_rows=frozenset(self._empty_rows),
         )
 
 

@@ -38,7 +38,7 @@ def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
 
 
 def test_a_label_is_taken_back(client, runs):
-    """A row whose status is pending takes the label of its item back; an empty row of a sheet does not."""
+    """A row whose status is pending takes the label of its item back; an empty row does not, alone or beside others."""
     write(runs / "judged", "right", VERDICTS)
     label, other = said("right", "ana", ["No", "Yes"])
     client.put("/v1/runs/judged/annotations", content=lines_of([label, other]), headers=JSONL)
@@ -46,6 +46,10 @@ def test_a_label_is_taken_back(client, runs):
     sheet = json.dumps([{**item, "label": None}])
     sent = client.put("/v1/runs/judged/annotations", content=sheet, headers=JSON)
     assert sent.json() == {"annotations": 0, "held": 2}
+    labelled = {**item, "sample_id": other.sample_id, "value": "Yes", "status": "submitted"}
+    mixed = json.dumps([{**item, "value": None, "status": None}, labelled])
+    sent = client.put("/v1/runs/judged/annotations", content=mixed, headers=JSON)
+    assert sent.json() == {"annotations": 1, "held": 2}
     assert [row.status for row in read_run_annotations(runs / "judged").annotations] == ["submitted"] * 2
     taken_back = json.dumps([{**item, "value": None, "status": "pending"}])
     assert client.put("/v1/runs/judged/annotations", content=taken_back, headers=JSON).status_code == 200
