@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import signal
+import shutil
 import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Unpack
+from uuid import uuid4
 
 from greval.datasets.case_reader import read_cases
 from greval.errors import DataError, GrevalError, MissingExtraError, StoreError
@@ -41,12 +42,70 @@ MINUTE = 60.0
 MAX_LOST_WORKERS = 20
 # A shared file system may release the lock of a lost worker a few seconds later.
 LOCK_SECONDS = 5.0
+STOP_CHECK_SECONDS = 0.5
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
 SUMMED_COUNTS = ("done", "scored", "skipped", "failed", "items_failed", "kept")
 RATE_LIMITS = ("requests_per_minute", "tokens_per_minute")
 UNSUPPORTED_OPTIONS = frozenset(
     {"judges", "reply_source", "on_result", "resume", "shard", "total", "escalate", "agree", "labels", "first"}
 )
+
+
+@dataclass(frozen=True)
+class Permit:
+    """The driver's permit to judge: a folder that workers see, in which each shard leaves a mark when it begins.
+
+    `ray.cancel` cannot stop the shards: in Ray 2.60 it aborts the driver if a task ends at the same time.
+    """
+
+    folder: Path
+
+    @classmethod
+    def issue(cls, shards_folder: Path) -> Permit:
+        """Create a permit, and withdraw those that a lost driver left."""
+        for left in shards_folder.glob("permit-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        folder = shards_folder / f"permit-{uuid4().hex}"
+        folder.mkdir(parents=True)
+        return cls(folder)
+
+    def begin(self, number: int) -> bool:
+        """Mark a shard as begun; return whether it is still permitted."""
+        try:
+            self._mark(number).touch()
+        except FileNotFoundError:
+            return False
+        return True
+
+    def forget(self, number: int) -> None:
+        """Remove the mark of a shard whose worker was lost."""
+        self._mark(number).unlink(missing_ok=True)
+
+    async def wait_for_end(self, number: int) -> None:
+        """Wait until the permit of a begun shard is withdrawn."""
+        while True:
+            await asyncio.sleep(STOP_CHECK_SECONDS)
+            try:
+                # A network file system keeps what it knows about a path until the file is opened.
+                self._mark(number).open("rb").close()
+            except FileNotFoundError:
+                return
+
+    def withdraw(self) -> set[int]:
+        """Withdraw the permit and return the numbers of the shards that had begun."""
+        withdrawn = self.folder.with_name(f"{self.folder.name}.withdrawn")
+        try:
+            # Once it is renamed, no other shard can begin.
+            self.folder.rename(withdrawn)
+        except FileNotFoundError:
+            # It was removed, which stops all shards too.
+            return set()
+        begun = {int(mark.name) for mark in withdrawn.iterdir()}
+        shutil.rmtree(withdrawn, ignore_errors=True)
+        return begun
+
+    def _mark(self, number: int) -> Path:
+        return self.folder / str(number)
 
 
 @dataclass(frozen=True)
@@ -57,6 +116,7 @@ class RayJob:
     metrics: tuple[Metric | str, ...]
     judge: Judge
     out: Path
+    permit: Permit
     shards: int
     method: str | None
     limit: int | None
@@ -115,8 +175,8 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
     loaded = resolve_metrics(metrics)
     sent = tuple(m.name if find_computed_metric(m.name) is m else m for m in loaded.metrics)
     options = {**options, "asked": get_asked_names(loaded.asked, options)}
-    job = RayJob(source, sent, judge, folder, shards, method, limit, _divide_budget(options, shards))
-    total = (read_cases(job.source, columns=options.get("columns")).count(limit) or 0) * len(job.metrics)
+    budget = _divide_budget(options, shards)
+    total = (read_cases(source, columns=options.get("columns")).count(limit) or 0) * len(sent)
     with _connect_to_ray(address, workers) as ray:
         for module in list_file_modules(loaded.metrics):
             # No worker could import it by its name.
@@ -124,7 +184,9 @@ def evaluate_on_ray(  # noqa: PLR0913 - what a run is made of
         width = min(shards, workers or int(ray.cluster_resources().get("CPU", 1)))
         # Each worker has a rate limiter of its own, and the provider counts all calls together.
         limits = {name: limit / width for name in RATE_LIMITS if (limit := getattr(judge, name))}
-        driver = RayDriver(ray, replace(job, judge=judge.model_copy(update=limits)), width, total, options)
+        permit, of_worker = Permit.issue(folder / SHARDS), judge.model_copy(update=limits)
+        job = RayJob(source, sent, of_worker, folder, permit, shards, method, limit, budget)
+        driver = RayDriver(ray, job, width, total, options)
         driver.run()
     begun = [job.shard_folder(n) for n in range(1, shards + 1) if is_begun(job.shard_folder(n))]
     merge_runs(out, begun, metrics=[metric.name for metric in loaded.metrics])
@@ -137,9 +199,11 @@ class RayDriver:
     def __init__(self, ray: Any, job: RayJob, width: int, total: int, options: EvaluateOptions) -> None:  # noqa: ANN401 - a module
         """Queue all shards; at most `width` of them are judged at the same time."""
         self.fatal = False
+        self._is_stopped = False
         self._stop_reason: str | None = None
         self._ray = ray
         self._job = ray.put(job)
+        self._permit = job.permit
         # Ray's own retries begin at once, but the lock and the used rate limit of a lost worker take a while to go.
         self._task = ray.remote(num_cpus=1, max_retries=0)(judge_shard)
         self._pause = max(LOCK_SECONDS, MINUTE if job.judge.tokens_per_minute else _compute_refill_time(job.judge))
@@ -198,9 +262,13 @@ class RayDriver:
     def _record_shard(self, number: int, ref: Any) -> None:  # noqa: ANN401 - Ray's
         """Record the result of a finished shard."""
         try:
-            run: Run = self._ray.get(ref)
+            run: Run | None = self._ray.get(ref)
         except self._ray.exceptions.RayError as error:
             self._requeue_lost_shard(number, error)
+            return
+        if run is None:
+            if not self._is_stopped:
+                raise StoreError(f"{self._permit.folder.parent}: expected a folder that all workers see; one does not")
             return
         self._runs.append(run)
         if run.fatal:
@@ -213,9 +281,6 @@ class RayDriver:
         """Put a shard whose worker was lost at the front of the queue."""
         kinds = self._ray.exceptions
         lost = (kinds.WorkerCrashedError, kinds.NodeDiedError, kinds.OutOfMemoryError, kinds.ObjectLostError)
-        # It was cancelled before it began.
-        if isinstance(error, kinds.TaskCancelledError):
-            return
         cause = getattr(error, "cause", None)
         # The worker that was lost still holds the lock.
         locked = isinstance(cause, StoreError) and self._lost[number]
@@ -226,29 +291,33 @@ class RayDriver:
             raise StoreError(f"shard {number} lost its worker {MAX_LOST_WORKERS} times; the same call resumes: {error}")
         if self._stop_reason is None:
             logging.getLogger("greval").warning("shard %s lost its worker and continues on another", number)
+            self._permit.forget(number)
             self._waiting.appendleft(number)
 
     def _stop_shards(self, why: str) -> None:
-        """Clear the queue and cancel running shards, which finish calls in flight first; the first reason is kept."""
+        """Clear the queue and stop the shards that have begun, after calls in flight; the first reason is kept."""
+        if self._is_stopped:
+            return
+        self._is_stopped = True
         if self._waiting or self._running:
             self._stop_reason = self._stop_reason or why
         self._waiting.clear()
-        for ref in self._running:
-            self._ray.cancel(ref)
+        begun = self._permit.withdraw()
+        # Ray may start the others much later, when other jobs leave it a CPU; they will not begin.
+        self._running = {ref: number for ref, number in self._running.items() if number in begun}
 
 
-def judge_shard(job: RayJob, number: int, pause: float) -> Run:
-    """Judge a shard, or the rest of it, in a Ray worker, after a pause in seconds."""
-    return asyncio.run(_judge_shard(job, number, pause))
+def judge_shard(job: RayJob, number: int, pause: float) -> Run | None:
+    """Judge a shard, or the rest of it, in a Ray worker, after a pause in seconds; None without a permit."""
+    return asyncio.run(_judge_shard(job, number, pause)) if job.permit.begin(number) else None
 
 
 async def _judge_shard(job: RayJob, number: int, pause: float) -> Run:
-    """Judge a shard. If the task is cancelled, calls in flight are finished first."""
+    """Judge a shard. When its permit is withdrawn, calls in flight are finished first."""
     stop = asyncio.Event()
-    # Ray cancels a task with SIGINT.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, stop.set)
-    with suppress(TimeoutError):
-        await asyncio.wait_for(stop.wait(), pause)
+    watch = asyncio.create_task(job.permit.wait_for_end(number))
+    watch.add_done_callback(lambda _: stop.set())
+    await _pause(pause, stop)
     reading = read_cases(job.source, method=job.method, columns=job.options.get("columns"))
     options: EvaluateOptions = {
         **job.options,
@@ -267,11 +336,17 @@ async def _judge_shard(job: RayJob, number: int, pause: float) -> Run:
     )
     # Without a call no limit was used, and after a stop no shard follows.
     if (run.progress.usage.calls or run.stopped) and not (run.fatal or stop.is_set()):
-        await _wait_for_rate_limits(job.judge)
+        await _wait_for_rate_limits(job.judge, stop)
     return run
 
 
-async def _wait_for_rate_limits(judge: Judge) -> None:
+async def _pause(seconds: float, stop: asyncio.Event) -> None:
+    """Wait some seconds, or until the shard is stopped."""
+    with suppress(TimeoutError):
+        await asyncio.wait_for(stop.wait(), seconds)
+
+
+async def _wait_for_rate_limits(judge: Judge, stop: asyncio.Event) -> None:
     """Wait until the rate limits have fully recovered, because the next shard on this worker starts a new limiter."""
     if quiet := _compute_refill_time(judge):
         # A call may use more tokens than estimated; wait until they are refilled.
@@ -279,7 +354,7 @@ async def _wait_for_rate_limits(judge: Judge) -> None:
             pace = (await JudgeClient(judge).ready()).pace
             await pace.acquire()
             pace.release()
-        await asyncio.sleep(quiet)
+        await _pause(quiet, stop)
 
 
 def _compute_refill_time(judge: Judge) -> float:

@@ -1,5 +1,6 @@
 """A run on a cluster: lost workers lose nothing, the provider's limits hold for all together, one log in the end."""
 
+import asyncio
 import logging
 import re
 import subprocess
@@ -18,7 +19,7 @@ from greval import ComputedMetric, Judge, MeasureScale, Store, compile_metric, e
 from greval.errors import DataError, JudgeError, StoreError
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.result import Judgement
-from greval.runs.ray_cluster import evaluate_on_ray
+from greval.runs.ray_cluster import Permit, evaluate_on_ray
 from greval.runs.shard import Shard
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
@@ -174,6 +175,56 @@ def test_what_a_worker_cannot_do_is_the_callers_error(cluster, tmp_path):
     """An error of a worker comes as it is, as in a run on one machine."""
     with pytest.raises(JudgeError, match="write PROVIDER:MODEL"):
         evaluate_on_ray(written(tmp_path, 4), [METRIC], Judge("fake"), out=tmp_path / "run", shards=2)
+
+
+@pytest.mark.nightly
+def test_shards_that_fail_at_the_same_time_do_not_end_the_driver(cluster, tmp_path):
+    """`ray.cancel` aborted the driver in one of 135 such runs."""
+    source = written(tmp_path, 4)
+    for i in range(300):
+        with pytest.raises(JudgeError, match="write PROVIDER:MODEL"):
+            evaluate_on_ray(source, [METRIC], Judge("fake"), out=tmp_path / str(i), shards=2)
+
+
+def test_a_stop_does_not_wait_for_shards_in_the_queue_of_ray(cluster, tmp_path):
+    """While other tasks have all CPUs no shard begins; the driver ends at its deadline, and no shard begins later."""
+    free = tmp_path / "free"
+
+    @ray.remote
+    def wait_until_free():
+        waits = (time.sleep(0.1) for _ in range(600))
+        return any(free.exists() for _ in waits)
+
+    others = [wait_until_free.remote() for _ in range(WORKERS)]
+    with FaultServer(Provider()) as server:
+        judge = Judge("openai:fake", base_url=server.url)
+        run = evaluate_on_ray(written(tmp_path, 8), [METRIC], judge, out=tmp_path / "run", shards=4, deadline=2)
+        free.touch()
+        behind_shards = [wait_until_free.remote() for _ in range(WORKERS)]
+        assert all(ray.get(others + behind_shards))
+        assert (run.why, run.progress.done, run.progress.total) == ("the deadline of 2 s is over", 0, 8)
+        assert not list((tmp_path / "run" / "shards").iterdir())
+        assert server.calls == 0
+
+
+def test_a_folder_that_workers_do_not_see_is_an_error(cluster, tmp_path, monkeypatch):
+    """Without the shared folder no shard begins, which is no complete run."""
+    monkeypatch.setattr(Permit, "issue", lambda _: Permit(tmp_path / "elsewhere" / "permit"))
+    with pytest.raises(StoreError, match="elsewhere: expected a folder that all workers see"):
+        evaluate_on_ray(written(tmp_path, 4), [METRIC], Judge("openai:fake"), out=tmp_path / "run", shards=1)
+
+
+def test_a_shard_begins_and_goes_on_only_with_a_permit(tmp_path):
+    """A withdrawn permit names the shards that had begun, stops them and lets no other begin; a new one replaces it."""
+    old = Permit.issue(tmp_path / "shards")
+    permit = Permit.issue(tmp_path / "shards")
+    assert not old.begin(1)
+    assert [permit.begin(number) for number in (1, 2, 10)] == [True, True, True]
+    permit.forget(2)
+    assert permit.withdraw() == {1, 10}
+    assert not permit.begin(3)
+    asyncio.run(asyncio.wait_for(permit.wait_for_end(1), 60))
+    assert not list((tmp_path / "shards").iterdir())
 
 
 def test_what_cannot_be_divided_is_told_before_anything_is_asked(tmp_path):
