@@ -30,9 +30,12 @@ CellKind = Literal["list", "passages", "turns", "answers", "wrapper", "text"]
 TURN_NAMES = frozenset((*HISTORY_NAMES, *CONVERSATION_NAMES))
 STRUCTURED = frozenset({"triples", *CLAIM_FIELDS, "tags", "traversal", "gold", "usage"})
 TUPLE_STARTS = ("('", '("')
-LIST_STARTS = ("[", "{", "array(", *TUPLE_STARTS)
-PASSAGE_STARTS = ('["', "['", "[{", "[[", "[(", '{"', "{'", "[Document(", "array(")
+COLLECTION_STARTS = ("array(", "frozenset(", "deque(")
+LIST_STARTS = ("[", "{", *COLLECTION_STARTS, *TUPLE_STARTS)
+PASSAGE_STARTS = ('["', "['", "[b'", '[b"', "[{", "[[", "[(", '{"', "{'", "[Document(", *COLLECTION_STARTS)
 """The beginnings of lists and objects in JSON and in Python's repr; plain text may begin with "[1]"."""
+ENCODED_STARTS = ('"[', '"{')
+"""The beginnings of a list or an object that was written as JSON twice."""
 MISSING = frozenset({"nan", "none", "null", "<na>", "nat"})
 """What is written in the place of a list or an object that is not recorded."""
 MAX_MISSING = 8
@@ -89,6 +92,9 @@ def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> 
     if not text or (len(text) <= MAX_MISSING and text.rstrip().lower() in MISSING):
         # Of an answer, `none` may well be the accepted one.
         return cell if kind == "answers" else None
+    if text.startswith(ENCODED_STARTS) and (decoded := _decode_text(cell)):
+        content = _read_cell(name, decoded, kind, faults)
+        return cell if content is decoded else content
     if not text.startswith(LIST_STARTS):
         return cell
     try:
@@ -108,6 +114,15 @@ def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> 
     if doubtful:
         faults |= find_faults({name: content})
     return content
+
+
+def _decode_text(cell: str) -> str | None:
+    """Return the text that a cell is in JSON, or None if it is not a text in JSON."""
+    try:
+        text, _ = parse_json(cell)
+    except InvalidJsonError:
+        return None
+    return text if isinstance(text, str) else None
 
 
 def parse_cell(cell: str) -> tuple[object, bool]:

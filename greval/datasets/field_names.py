@@ -165,6 +165,8 @@ They may also be the first part of a column's name, as in `inputs.question`.
 """
 PARSED_WRAPPERS = frozenset({"inputs", "vars", "outputs", "response", "reply", "reference_outputs", "expectations"})
 """The names whose cells in a table may be such an object; in the cells of others, what looks like one is a text."""
+ANSWER_LISTS = ("text", "spans", "aliases")
+"""The lists in an object of accepted answers, as SQuAD, DROP and TriviaQA store them; it is no object of fields."""
 METADATA = "metadata"
 """The name of an object whose plain values become tags."""
 MESSAGE_MARKS = frozenset({"role", "type", "lc"})
@@ -353,11 +355,7 @@ def _add_conversation(
 def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[str, object]:
     """Return a row with the fields that are inside objects such as `inputs`; record their original places."""
     row = _nest_wrapped_columns(row)
-    wrapped = [
-        name
-        for name, value in row.items()
-        if fold_name(name) in WRAPPERS and isinstance(value, Mapping) and MESSAGE_MARKS.isdisjoint(value)
-    ]
+    wrapped = [name for name, value in row.items() if _is_wrapper(fold_name(name), value)]
     if not wrapped:
         return row
     # LangSmith keeps the expected output of an example under `outputs`.
@@ -378,6 +376,15 @@ def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[s
             if target != path:
                 spelt[target] = path
     return lifted
+
+
+def _is_wrapper(name: str, value: object) -> bool:
+    """Return whether a value is an object of fields, and not a message or the accepted answers."""
+    if name not in WRAPPERS or not isinstance(value, Mapping) or not MESSAGE_MARKS.isdisjoint(value):
+        return False
+    return FIELD_BY_NAME[name] != EXPECTED or not any(
+        isinstance(value.get(part), list | tuple) for part in ANSWER_LISTS
+    )
 
 
 def split_wrapped(name: str) -> tuple[str, str] | None:

@@ -22,7 +22,7 @@ _TOKEN = re.compile(
     |(?P<type>,\s*dtype=[\w<>'|]+)
     |(?P<object>[A-Za-z_][\w.]*)\s*\(
     |(?P<argument>[A-Za-z_]\w*)\s*=
-    |(?P<constant>(?:np\.)?(?:None|True|False|True_|False_|nan|null|true|false))\b
+    |(?P<constant>(?:np\.)?(?:None|True|False|True_|False_|nan|null|true|false)|(?:datetime\.)?timezone\.utc)\b
     |(?P<open>[\[({])
     |(?P<close>[\])}])
     |(?P<mark>[,:])
@@ -30,8 +30,13 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _CONSTANTS = {"nan": None, "null": None, "true": True, "false": False, "True_": True, "False_": False}
-_VALUE = re.compile(r"(?:np|numpy)\.(?:float|int|uint|str|bool)\w*|.*array")
-"""What stands for its argument: a number or a text as NumPy 2 prints it, such as `np.float64(0.5)`, and an array."""
+_VALUE = re.compile(
+    r"(?:np|numpy)\.(?:float|int|uint|str|bool)\w*|.*array|frozenset|set|(?:\w+\.)*"
+    r"(?:deque|UUID|ObjectId|Decimal|Decimal128|Timestamp|Timedelta|datetime64|PosixPath|WindowsPath)"
+)
+"""What stands for its argument: a number or a text as NumPy 2 prints it, such as `np.float64(0.5)`, an array, an id."""
+_TIME = re.compile(r"(?:datetime\.)?(?:datetime|date|time|timedelta)")
+"""What is printed with several numbers; as no field of a case is a time, the call itself is the text."""
 _ENDS = frozenset({"text", "number", "constant", "close"})
 _BEGINS = frozenset({"text", "number", "constant", "open", "object", "argument"})
 
@@ -76,8 +81,8 @@ def _add_commas(text: str) -> str:
 def _convert(node: ast.expr) -> object:  # noqa: C901, PLR0911 - a kind each
     """Return a value as JSON could hold it: sets are sorted lists, and keys are texts."""
     match node:
-        case ast.Constant(value=bytes()):
-            raise InvalidLiteralError("holds bytes")
+        case ast.Constant(value=bytes() as encoded):
+            return encoded.decode()
         case ast.Constant(value=value):
             return _check_size(value)
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
@@ -92,9 +97,11 @@ def _convert(node: ast.expr) -> object:  # noqa: C901, PLR0911 - a kind each
             return sorted({str(value): value for value in map(_convert, parts)}.values(), key=str)
         case ast.Dict(keys=keys, values=parts):
             return {str(_convert(key)): _convert(part) for key, part in zip(keys, parts, strict=True) if key}
-        case ast.Call(func=function, args=parts, keywords=[]) if _VALUE.fullmatch(ast.unparse(function)):
+        case ast.Call(func=function, args=parts) if _VALUE.fullmatch(name := ast.unparse(function)):
             values = [_convert(part) for part in parts]
             return values[0] if len(values) == 1 else values
+        case ast.Call(func=function) if _TIME.fullmatch(ast.unparse(function)):
+            return ast.unparse(node)
         case ast.Call(args=[], keywords=arguments):
             return {str(argument.arg): _convert(argument.value) for argument in arguments}
         case _:

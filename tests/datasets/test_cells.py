@@ -58,6 +58,16 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
         with_chunks({"id": "c1", "text": "A.", "doc_id": "s.md"}),
     ),
     "objects in JSON": ({"chunks": '[{"id": "c7", "text": "A."}]'}, with_chunks({"id": "c7", "text": "A."})),
+    "a list that is JSON twice": ({"contexts": '"[\\"A.\\", \\"B.\\"]"'}, with_chunks("A.", "B.")),
+    "a passage that begins with a quoted bracket": ({"context": '"[sic]" they say'}, with_chunks('"[sic]" they say')),
+    "accepted answers that are JSON twice": ({"answers": '"[\\"Ada\\"]"'}, with_expected("Ada")),
+    "an answer in quotation marks": ({"reference": '"[1, 2]"'}, with_expected('"[1, 2]"')),
+    "bytes": ({"contexts": "[b'A.', b'B.']"}, with_chunks("A.", "B.")),
+    "a deque": ({"contexts": "deque(['A.', 'B.'], maxlen=2)"}, with_chunks("A.", "B.")),
+    "objects of a database": (
+        {"chunks": "[{'_id': ObjectId('65a'), 'text': 'A.', 'at': datetime.datetime(2024, 1, 2, 3, 4)}]"},
+        with_chunks({"id": "65a", "text": "A."}),
+    ),
     "an object of lists": (
         {"context": "{'title': ['T', 'U'], 'sentences': [array(['A. ', 'B.'], dtype=object), array(['C.'])]}"},
         with_chunks({"id": "c1", "text": "A. B.", "doc_id": "T"}, {"id": "c2", "text": "C.", "doc_id": "U"}),
@@ -91,6 +101,15 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
         {"answers": "{'text': array(['Ada'], dtype=object), 'answer_start': array([1], dtype=int32)}"},
         with_expected("Ada"),
     ),
+    "SQuAD under a name that may have fields": (
+        {"reference": "{'text': array(['Ada', 'A. L.'], dtype=object), 'answer_start': array([1, 9])}"},
+        with_expected("Ada\nA. L."),
+    ),
+    "DROP under a name that may have fields": (
+        {"expected_output": "{'spans': ['Ada'], 'types': ['span']}"},
+        with_expected("Ada"),
+    ),
+    "SQuAD as the outputs of an example": ({"reference_outputs": '{"text": ["Ada"]}'}, with_expected("Ada")),
     "SQuAD by datasets": ({"answers": "{'text': ['Ada'], 'answer_start': [1]}"}, with_expected("Ada")),
     "SQuAD in JSON": ({"answers": '{"text": ["Ada"], "answer_start": [1]}'}, with_expected("Ada")),
     "SQuAD's own answers": ({"answers": "[{'answer_start': 1, 'text': 'Ada'}]"}, with_expected("Ada")),

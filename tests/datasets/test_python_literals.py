@@ -34,6 +34,16 @@ def test_what_repr_writes_is_read(values):
         ("('a', 'b')", ["a", "b"]),
         ("{'b', 'a'}", ["a", "b"]),
         ("{1: 'a'}", {"1": "a"}),
+        ("[b'a', b\"it's\"]", ["a", "it's"]),
+        ("frozenset({'b', 'a'})", ["a", "b"]),
+        ("collections.deque(['a', 'b'], maxlen=5)", ["a", "b"]),
+        ("[ObjectId('65a'), UUID('1-2'), Decimal('0.50')]", ["65a", "1-2", "0.50"]),
+        ("[Timestamp('2024-01-02 00:00:00', tz='UTC'), PosixPath('a/b.pdf')]", ["2024-01-02 00:00:00", "a/b.pdf"]),
+        ("[datetime.date(2024, 1, 2)]", ["datetime.date(2024, 1, 2)"]),
+        (
+            "[datetime.datetime(2024, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)]",
+            ["datetime.datetime(2024, 1, 2, 0, 0, tzinfo=datetime.timezone.utc)"],
+        ),
         ("[Document(metadata={'page': 1}, page_content='a')]", [{"metadata": {"page": 1}, "page_content": "a"}]),
     ],
 )
@@ -54,7 +64,7 @@ def test_how_numpy_and_langchain_print(text, value):
         "[x=1]",
         "[1 + 1]",
         "['a' for b in c]",
-        "[b'a']",
+        "[b'\\xff']",
         "[1e999]",
         f"[{'1' * 30}]",
         "['a' ... 'b']",
@@ -65,7 +75,7 @@ def test_how_numpy_and_langchain_print(text, value):
     ],
 )
 def test_anything_else_is_refused(text):
-    """Calls, names, operators, bytes, numbers that no JSON holds, cut arrays, and texts without end are no literals."""
+    """Calls, names, operators, bytes that are no text, huge numbers, cut arrays and endless texts are no literals."""
     with pytest.raises(InvalidLiteralError):
         parse_literal(text)
 
