@@ -89,6 +89,7 @@ def _remove_separators(text: str) -> str:
 FOLDS: Mapping[str, Callable[[str], str]] = {
     "blanks or invisible characters": remove_invisible,
     "escapes such as %20": _remove_escapes,
+    "the slashes of a path": lambda text: text.replace("\\", "/"),
     "the Unicode form": lambda text: unicodedata.normalize("NFKC", text),
     "quotes or brackets": _remove_quotes,
     # Folding the case may undo the Unicode form.
@@ -112,7 +113,7 @@ CUTS = frozenset({PATH, ENDING, QUERY})
 HINTED_CUTS = CUTS | {PREFIX, PART}
 """What is named in a message, but is no proof that two ids mean the same."""
 ALL_FOLDS = frozenset(FOLDS)
-AROUND = frozenset([*FOLDS][:4])
+AROUND = frozenset([*FOLDS][:5])
 """The differences that are removed before a path or an ending can be seen."""
 
 
