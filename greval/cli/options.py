@@ -252,7 +252,7 @@ def translate_write_errors(out: Path | None) -> Iterator[None]:
 
 
 def exit_if_off_scale(warnings: Iterable[str]) -> None:
-    """Exit with the code of failures if most labels are not on the scale of the verdicts."""
+    """Exit with the code of failures if too many labels are not on the scale of the verdicts."""
     from greval._util.joins import OFF_SCALE
 
     if any(warning.startswith(OFF_SCALE) for warning in warnings):

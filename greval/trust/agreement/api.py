@@ -127,7 +127,7 @@ def _compute_agreement(
         level=level,
         statuses=matched.statuses,
         groups=tuple(groups),
-        verdict=AgreementVerdict(use="nothing yet", why="most labels are not on the scale of the verdicts")
+        verdict=AgreementVerdict(use="nothing yet", why="too many labels are not on the scale of the verdicts")
         if is_off_scale
         else decide_verdict(groups[0], pair_values(things, combine), things, scale, level=level),
         unread=items.unread,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -28,6 +29,9 @@ WITHOUT_VALUE = "is submitted without a value"
 NAMES = ("annotated items", "judged items")
 ON_VALUE = ": value: "
 """What the fault of a row has whose value is not on the scale."""
+ANOTHER_SCALE = 0.1
+"""The share of labels that are numbers beyond the scale, from which they are of another scale and no slips."""
+_OFF_SCALE_NUMBER = re.compile(r": '?[+-]?\d+(?:[.,]\d+)?'? is not ")
 
 
 class AnnotatedItem(NamedTuple):
@@ -310,10 +314,16 @@ def format_item_key(key: ItemKey) -> str:
 
 
 def find_off_scale_remark(off_scale: Sequence[str], labels: int) -> Iterator[str]:
-    """Yield a remark if most labels are not on the scale of the verdicts."""
-    if len(off_scale) * 2 > labels:
+    """Yield a remark if most labels are not on the scale of the verdicts, or some are numbers of a longer one.
+
+    On a scale from 1 to 5 a label 1 does not mean what it means on one from 0 to 1.
+    """
+    numbers = sum(_OFF_SCALE_NUMBER.search(fault) is not None for fault in off_scale)
+    has_another_scale = numbers > 1 and numbers >= ANOTHER_SCALE * labels
+    if len(off_scale) * 2 > labels or has_another_scale:
         yield (
             f"{OFF_SCALE}: {len(off_scale):,} of {format_count(labels, 'label')} {'is' if labels == 1 else 'are'} not "
-            f"on the scale of the verdicts ({off_scale[0]}); the figures are of the others: give labels on the judge's "
-            "scale"
+            f"on the scale of the verdicts ({off_scale[0]}); the figures are of the others"
+            f"{', which may mean something else on the scale of these numbers' if has_another_scale else ''}: give "
+            "labels on the judge's scale"
         )

@@ -195,8 +195,27 @@ def test_labels_on_another_scale_give_no_verdict(tmp_path):
     assert "labels.csv:4: value: " in result.warnings[0]
     assert (result.verdict.use, result.verdict.why) == (
         "nothing yet",
-        "most labels are not on the scale of the verdicts",
+        "too many labels are not on the scale of the verdicts",
     )
     assert estimate(run, "exact_match", path).warnings[0].startswith("OFF SCALE: 4 of 6 labels")
-    path.write_text("id,label\nq0,1\nq1,0\nq2,1\nq3,1\nq4,9\nq5,0\n", encoding="utf-8")
-    assert not any(line.startswith("OFF SCALE") for line in agreement(run, "exact_match", path).warnings)
+
+
+@pytest.mark.parametrize(
+    ("labels", "is_another"),
+    [
+        pytest.param("111155", True, id="a third of 1 to 5"),
+        pytest.param("101190", False, id="a slip"),
+        pytest.param("1011uu", False, id="words"),
+    ],
+)
+def test_numbers_of_a_longer_scale_give_no_verdict(labels, is_another, tmp_path):
+    """Where people used 1 to 5, a 1 is the worst and not the best; one wrong digit and words are no other scale."""
+    cases = [{"id": f"q{n}", "question": "?", "answer": "a", "expected_answer": "a"} for n in range(6)]
+    run = evaluate(cases, [load_metric("exact_match")], out=tmp_path / "run")
+    path = tmp_path / "labels.csv"
+    rows = [f"q{n},{label}\n" for n, label in enumerate(labels)]
+    path.write_text(f"id,label\n{''.join(rows)}", encoding="utf-8")
+    result = agreement(run, "exact_match", path)
+    assert result.warnings[0].startswith("OFF SCALE: 2 of 6 labels") == is_another
+    assert (result.verdict.why == "too many labels are not on the scale of the verdicts") == is_another
+    assert any(line.startswith("OFF SCALE") for line in estimate(run, "exact_match", path).warnings) == is_another
