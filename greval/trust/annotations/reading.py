@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -143,6 +144,7 @@ class _AnnotationReader:
         columns = self._list_named(rows, label_columns)
         if not columns and "value" in rows.columns:
             columns = [_LabelColumn(rows.columns["value"], "value")]
+        self._check_columns(rows, has_labels=bool(columns) or "status" in rows.columns)
         self._check_other_columns(rows, columns)
         self._read_columns(rows, FIELDS, columns)
         unused = tuple(format_printable(name) for name in rows.unused if name not in FIELDS)
@@ -207,6 +209,26 @@ class _AnnotationReader:
         """List the label columns that are named; each names an annotator, unless one stands beside their column."""
         is_named = "annotator" in rows.columns and len(label_columns) == 1
         return [_LabelColumn(name, f"{LABEL} {name}", None if is_named else name) for name in label_columns]
+
+    def _check_columns(self, rows: LabelledRows, *, has_labels: bool) -> None:
+        """Raise `DataError` if no column has ids, or none has labels, with the columns that may be meant."""
+        others = [name for name in rows.unused if name not in FIELDS]
+        if rows.rows and not rows.columns.get("sample_id") and rows.unused:
+            found = _join_names([*rows.columns.values(), *others])
+            raise DataError(
+                f"{self._path}: expected a column id with the ids of cases, found {found}; name one of them id"
+            )
+        if has_labels or not others:
+            return
+        scale = self._scales.get(self._metric or "")
+        likely = [
+            name for name in others if scale and _holds_labels(scale, (row.values.get(name) for row in rows.rows))
+        ]
+        options = " ".join(f"--label-column {shlex.quote(format_printable(name))}" for name in likely or others[:1])
+        raise DataError(
+            f"{self._path}: expected a column of labels, such as label, found {_join_names(others)}; name those that "
+            f"hold the labels of a person: {options}"
+        )
 
     def _check_other_columns(self, rows: LabelledRows, columns: Sequence[_LabelColumn]) -> None:
         """Raise `DataError` if labels are found in `value`, and in another column as well."""

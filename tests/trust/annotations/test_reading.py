@@ -12,7 +12,7 @@ from pyarrow import parquet
 from greval.errors import DataError
 from greval.records.annotation import Annotation
 from greval.records.metric_input import hash_json
-from greval.records.scale import OffScaleError
+from greval.records.scale import OffScaleError, ValueScale
 from greval.runs.run_reader import add_texts
 from greval.runs.store import Store
 from greval.runs.store.exports import read_layout, write_csv
@@ -112,6 +112,23 @@ def test_each_label_column_is_an_annotator(tmp_path):
     ]
     with pytest.raises(DataError, match=r"'annotator4'.* is not there; is it 'annotator"):
         read(tmp_path, "p.csv", text, SCALES, metric="right", label_columns=["annotator4"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,anna,ben,note\nq1,1,0,x\n", "found anna, ben, note; .*: --label-column anna --label-column ben$"),
+        ("id,first rater\nq1,good\n", "found first rater; .*: --label-column 'first rater'$"),
+        ("question,label\nWho?,1\n", "expected a column id .* found label, question; name one of them id$"),
+    ],
+)
+def test_a_column_that_is_missing_is_named_once(tmp_path, text, message):
+    """Without ids or labels there is one error, with the columns that may be meant, and not one for each row."""
+    path = tmp_path / "people.csv"
+    path.write_text(text, encoding="utf-8")
+    scale = ValueScale(range=(0, 1), levels={0: "No.", 1: "Yes."})
+    with pytest.raises(DataError, match=message):
+        read_annotations(path, {"polite": scale}, metric="polite")
 
 
 def test_other_columns_are_named(tmp_path):
