@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -224,10 +223,9 @@ class _AnnotationReader:
         likely = [
             name for name in others if scale and _holds_labels(scale, (row.values.get(name) for row in rows.rows))
         ]
-        options = " ".join(f"--label-column {shlex.quote(format_printable(name))}" for name in likely or others[:1])
         raise DataError(
             f"{self._path}: expected a column of labels, such as label, found {_join_names(others)}; name those that "
-            f"hold the labels of a person: {options}"
+            f"hold the labels of a person with --label-column: {_join_names(likely or others[:1])}"
         )
 
     def _check_other_columns(self, rows: LabelledRows, columns: Sequence[_LabelColumn]) -> None:

@@ -117,8 +117,8 @@ def test_each_label_column_is_an_annotator(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id,anna,ben,note\nq1,1,0,x\n", "found anna, ben, note; .*: --label-column anna --label-column ben$"),
-        ("id,first rater\nq1,good\n", "found first rater; .*: --label-column 'first rater'$"),
+        ("id,anna,ben,note\nq1,1,0,x\n", "found anna, ben, note; .* label_columns: anna, ben$"),
+        ("id,first rater\nq1,good\n", "found first rater; .* label_columns: first rater$"),
         ("question,label\nWho?,1\n", "expected a column id .* found label, question; name one of them id$"),
     ],
 )
