@@ -120,6 +120,7 @@ def empty_folder(tmp_path, monkeypatch):
         "GREVAL_JUDGE",
         "GREVAL_CACHE",
         "GREVAL_PRICES",
+        "XDG_CACHE_HOME",
         "OPENAI_BASE_URL",
         "ARGILLA_API_URL",
         "ARGILLA_API_KEY",

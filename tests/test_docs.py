@@ -91,7 +91,8 @@ def surroundings(openai, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "test-key")
     monkeypatch.setenv("OPENAI_BASE_URL", openai.url)
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.delenv("GREVAL_JUDGE", raising=False)
+    for name in ("GREVAL_JUDGE", "GREVAL_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
     with (ROOT / "greval" / "demo" / "cases.jsonl").open(encoding="utf-8") as shipped:
         (tmp_path / "cases.jsonl").write_text("".join(islice(shipped, CASES)), encoding="utf-8")
