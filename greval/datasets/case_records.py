@@ -47,11 +47,11 @@ def read_records(
 ) -> CaseReader:
     """Read cases that a program passes, as `read_cases` reads those of a file.
 
-    `cases` is any iterable of cases, samples, mappings, records (pydantic models, dataclasses) or faulty rows, or a
-    table of pandas, polars or pyarrow with a case per row. The result of `read_cases` is returned unchanged. NaN as the
-    value of a whole field means not recorded, because tables use it so. `name` is that of the cases in messages,
-    `method` that of rows that do not name one. `columns` names the column of each field that is not found by its name,
-    as in `read_cases`. If `required`, it is an error if there are no cases.
+    `cases` is any iterable of cases, samples, mappings, records (pydantic models, dataclasses) or faulty rows, a table
+    of pandas, polars or pyarrow with a case per row, or a mapping of columns. The result of `read_cases` is returned
+    unchanged. NaN as the value of a whole field means not recorded, because tables use it so. `name` is that of the
+    cases in messages, `method` that of rows that do not name one. `columns` names the column of each field that is not
+    found by its name, as in `read_cases`. If `required`, it is an error if there are no cases.
 
     Raises:
         DataError: If `cases` is one record or a text instead of several records; if `columns` has an unknown field, or
@@ -66,8 +66,8 @@ def read_records(
             raise DataError(f"columns: {cases.name} is read already; pass them to read_cases")
         return cases
     # rows of a file need none of it
-    from greval.datasets.json_files import find_list
-    from greval.datasets.record_rows import is_table
+    from greval.datasets.json_files import find_list, read_table
+    from greval.datasets.record_rows import is_table, to_plain
 
     if isinstance(cases, Mapping) and not cases.keys().isdisjoint(CASE_ROWS.list_keys):
         cases = find_list(dict(cases), name)
@@ -75,6 +75,8 @@ def read_records(
     if isinstance(cases, Mapping) and cases and all(hasattr(part, "column_names") for part in cases.values()):
         splits = ", ".join(map(repr, cases))
         raise DataError(f"{name}: has several splits ({splits}); pass one of them, such as data[{next(iter(cases))!r}]")
+    if isinstance(cases, Mapping) and isinstance(plain := to_plain(cases), dict):
+        cases = read_table(plain, CASE_ROWS) or cases
     if not is_table(cases):
         require_iterable(cases, name, EXAMPLES.get(name, EXAMPLES[DEFAULT_NAME]))
     column_map = build_column_map(columns)

@@ -271,7 +271,7 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
         return content
     if not isinstance(content, dict):
         raise DataError(f"{name}: must be a list of {purpose.noun}s, got {describe_type(content)}")
-    if (table := _read_pandas_table(content, purpose)) is not None:
+    if (table := read_table(content, purpose)) is not None:
         return table
     if (rows := purpose.expand(content)) is not None:
         return rows
@@ -291,17 +291,31 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
     )
 
 
-def _read_pandas_table(content: Mapping[str, object], purpose: RowPurpose) -> list[object] | None:
-    """Return the rows of a table as `DataFrame.to_json` writes it: by column, or with `columns` and `data` apart."""
+def read_table(content: Mapping[str, object], purpose: RowPurpose) -> list[object] | None:
+    """Return the rows of a table that is held by column, or with `columns` and `data` apart; None if it is none.
+
+    `DataFrame.to_json` writes both forms. A column is an object of cells, or a list as in `Dataset.to_dict`.
+
+    Example:
+        >>> read_table({"question": ["Who?", "When?"], "answer": ["Ada", "1843"]}, CASE_ROWS)
+        [{'question': 'Who?', 'answer': 'Ada'}, {'question': 'When?', 'answer': '1843'}]
+    """
     columns, data = content.get("columns"), content.get("data")
     if isinstance(columns, list) and isinstance(data, list) and all(isinstance(name, str) for name in columns):
         return [
             dict(zip(columns, row, strict=True)) if isinstance(row, list) and len(row) == len(columns) else row
             for row in data
         ]
-    cells = [column for column in content.values() if isinstance(column, dict)]
-    if not cells or len(cells) < len(content) or any(column.keys() != cells[0].keys() for column in cells):
+    main = next((content[name] for name in purpose.main_names if name in content), None)
+    if isinstance(main, dict) and all(isinstance(col, dict) and col.keys() == main.keys() for col in content.values()):
+        cells = [[*column.values()] for column in content.values() if isinstance(column, dict)]
+    # A single case has a text, or the messages of a conversation.
+    elif isinstance(main, list) and main and all(isinstance(cell, str) for cell in main):
+        cells = [column for column in content.values() if isinstance(column, list) and len(column) == len(main)]
+    else:
         return None
-    if content.keys().isdisjoint(purpose.main_names):
-        return None
-    return [dict(zip(content, row, strict=True)) for row in zip(*(column.values() for column in cells), strict=True)]
+    return (
+        [dict(zip(content, row, strict=True)) for row in zip(*cells, strict=True)]
+        if len(cells) == len(content)
+        else None
+    )

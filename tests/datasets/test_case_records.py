@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
+import pandas as pd
 import pytest
 
+from greval.datasets.case_reader import read_cases
 from greval.datasets.case_records import as_case, dump_case, filter_by_tags, get_sample_fields, read_case, read_records
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
@@ -80,6 +84,25 @@ def test_filters_keep_samples_and_faults():
     assert [*filter_by_tags([EASY, HARD], {})] == [EASY, HARD]
     with pytest.raises(DataError, match=r"\(level is easy, hard; kind is in no sample\)"):
         [*filter_by_tags([EASY, HARD], {"level": ["none"], "kind": ["x"]})]
+
+
+def test_a_table_by_column_is_read_at_every_door(tmp_path):
+    """Lists of cells, as `Dataset.to_dict` has them, are the rows that they are as records, and as a JSON file."""
+    rows = [
+        {"id": "a", "user_input": "Who?", "retrieved_contexts": ["By Ada.", "It rained."], "response": "Ada"},
+        {"id": "b", "user_input": "When?", "retrieved_contexts": [], "response": None},
+    ]
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    path = tmp_path / "columns.json"
+    path.write_text(json.dumps(columns), encoding="utf-8")
+    expected = [*read_records(rows)]
+    assert [case.id for case in expected] == ["a", "b"]
+    assert [*read_records(columns)] == [*read_cases(path)] == expected
+    assert [*read_records({name: pd.Series(cells) for name, cells in columns.items()})] == expected
+    # Columns of different lengths are no table, and neither is one case.
+    for several in ({**columns, "response": ["Ada"]}, {"question": "Who?"}, {"question": []}):
+        with pytest.raises(DataError, match="expected several, got dict"):
+            read_records(several)
 
 
 class Split:
