@@ -111,6 +111,20 @@ def test_order_and_direction_change_no_p(differences, shuffler):
         assert test([-difference for difference in differences]) == pytest.approx(p, rel=1e-12)
 
 
+@settings(max_examples=20)
+@given(st.lists(st.sampled_from([-1.0, -0.5, -0.2, 0.2, 0.5, 1.0, 1.5]), min_size=1, max_size=8))
+def test_wilcoxon_is_scipys_with_ties(differences):
+    """With ties too its p is scipy's, which tries one sign flip after the other."""
+    assert wilcoxon(differences) == pytest.approx(stats.wilcoxon(differences).pvalue, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [13, 14])
+def test_wilcoxon_is_scipys_where_it_stops_to_be_exact(size):
+    """The last number of differences with ties that is exact, and the first that is not, are scipy's."""
+    differences = np.resize([0.5, -1.0, 0.5, 2.0, 1.5], size)
+    assert wilcoxon(differences) == pytest.approx(stats.wilcoxon(differences).pvalue, rel=1e-12)
+
+
 def test_wilcoxon_leaves_out_what_does_not_differ():
     """Its p is scipy's over the differences that are not zero; noise of the last digit is a tie; without any p is 1."""
     differences = [0.3 - 0.1, 0.2, -0.1, 0.4, 0.0, 0.0]

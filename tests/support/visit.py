@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
+from playwright.sync_api import TimeoutError  # noqa: A004 - its own
 from waiting import SECONDS
 
 WATCH = """
@@ -62,7 +63,11 @@ class Visit:
         return self.at.locator(selector).inner_text()
 
     def sees(self, text: str, selector: str = "main") -> None:
-        self.at.locator(selector).get_by_text(text).first.wait_for()
+        try:
+            self.at.locator(selector).get_by_text(text).first.wait_for()
+        except TimeoutError as error:
+            shown = f"{text!r} is not in {self.at.url}:\n{self.text()[:2000]}"
+            raise AssertionError(shown) from error
 
     def until(self, holds: Callable[[], Any], seconds: float = SECONDS) -> None:
         """Wait until something holds."""
