@@ -119,8 +119,11 @@ def test_a_browser_reads_and_searches_the_site_without_another_host(site, chromi
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{base}reference_pipeline.html")
     assert page.evaluate("[...document.images].every(image => image.complete && image.naturalWidth)")
+    search = page.get_by_placeholder("Search")
+    search.wait_for(state="attached")
     page.keyboard.press("/")
-    page.keyboard.type("Tarone")
+    # Keys that are typed before the search is open go nowhere.
+    search.fill("Tarone")
     page.get_by_text(re.compile(r"^\d+ results$")).wait_for()
     page.close()
     server.shutdown()
