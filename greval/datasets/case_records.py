@@ -66,7 +66,7 @@ def read_records(
             raise DataError(f"columns: {cases.name} is read already; pass them to read_cases")
         return cases
     # rows of a file need none of it
-    from greval.datasets.json_files import find_list, read_table
+    from greval.datasets.json_files import find_list, list_table_rows
     from greval.datasets.record_rows import is_table, to_plain
 
     if isinstance(cases, Mapping) and not cases.keys().isdisjoint(CASE_ROWS.list_keys):
@@ -76,7 +76,7 @@ def read_records(
         splits = ", ".join(map(repr, cases))
         raise DataError(f"{name}: has several splits ({splits}); pass one of them, such as data[{next(iter(cases))!r}]")
     if isinstance(cases, Mapping) and isinstance(plain := to_plain(cases), dict):
-        cases = read_table(plain, CASE_ROWS) or cases
+        cases = list_table_rows(plain, CASE_ROWS) or cases
     if not is_table(cases):
         require_iterable(cases, name, EXAMPLES.get(name, EXAMPLES[DEFAULT_NAME]))
     column_map = build_column_map(columns)

@@ -165,8 +165,8 @@ They may also be the first part of a column's name, as in `inputs.question`.
 """
 PARSED_WRAPPERS = frozenset({"inputs", "vars", "outputs", "response", "reply", "reference_outputs", "expectations"})
 """The names whose cells in a table may be such an object; in the cells of others, what looks like one is a text."""
-ANSWER_LISTS = ("text", "spans", "aliases")
-"""The lists in an object of accepted answers, as SQuAD, DROP and TriviaQA store them; it is no object of fields."""
+ANSWER_LISTS = ("text", "spans")
+"""Where SQuAD and DROP have the list of accepted answers of a question."""
 METADATA = "metadata"
 """The name of an object whose plain values become tags."""
 MESSAGE_MARKS = frozenset({"role", "type", "lc"})
@@ -382,9 +382,13 @@ def _is_wrapper(name: str, value: object) -> bool:
     """Return whether a value is an object of fields, and not a message or the accepted answers."""
     if name not in WRAPPERS or not isinstance(value, Mapping) or not MESSAGE_MARKS.isdisjoint(value):
         return False
-    return FIELD_BY_NAME[name] != EXPECTED or not any(
-        isinstance(value.get(part), list | tuple) for part in ANSWER_LISTS
-    )
+    return FIELD_BY_NAME[name] != EXPECTED or not holds_accepted_answers(value)
+
+
+def holds_accepted_answers(value: Mapping[str, object]) -> bool:
+    """Return whether an object has the accepted answers of SQuAD or DROP, or the answer and its aliases of TriviaQA."""
+    has_aliases = isinstance(value.get("aliases"), list | tuple) and isinstance(value.get("value"), str)
+    return has_aliases or any(isinstance(value.get(part), list | tuple) for part in ANSWER_LISTS)
 
 
 def split_wrapped(name: str) -> tuple[str, str] | None:

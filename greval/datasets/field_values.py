@@ -11,7 +11,7 @@ from functools import partial
 from math import isfinite
 
 from greval._util.wording import find_typo
-from greval.datasets.field_names import SUBFIELDS, TYPO_PREFIX, MappedRow
+from greval.datasets.field_names import ANSWER_LISTS, SUBFIELDS, TYPO_PREFIX, MappedRow
 from greval.records.case import CLAIM_FIELDS, is_grade_mapping
 
 IDS = ("id", "chunk_id", "_id", "id_", "node_id", "passage_id")
@@ -242,7 +242,7 @@ def list_accepted_answers(value: object) -> list[str] | None:
             return list_accepted_answers([value["value"], *value["aliases"]])
         if isinstance(value.get("text"), str) and "answer_start" in value:
             return [value["text"]]
-        texts = next((value[name] for name in ("text", "spans") if isinstance(value.get(name), list | tuple)), None)
+        texts = next((value[name] for name in ANSWER_LISTS if isinstance(value.get(name), list | tuple)), None)
         return None if texts is None else [str(as_text(text)) for text in texts]
     if not isinstance(value, list | tuple) or not value:
         return None

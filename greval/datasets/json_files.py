@@ -271,7 +271,7 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
         return content
     if not isinstance(content, dict):
         raise DataError(f"{name}: must be a list of {purpose.noun}s, got {describe_type(content)}")
-    if (table := read_table(content, purpose)) is not None:
+    if (table := list_table_rows(content, purpose)) is not None:
         return table
     if (rows := purpose.expand(content)) is not None:
         return rows
@@ -291,13 +291,13 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
     )
 
 
-def read_table(content: Mapping[str, object], purpose: RowPurpose) -> list[object] | None:
+def list_table_rows(content: Mapping[str, object], purpose: RowPurpose) -> list[object] | None:
     """Return the rows of a table that is held by column, or with `columns` and `data` apart; None if it is none.
 
     `DataFrame.to_json` writes both forms. A column is an object of cells, or a list as in `Dataset.to_dict`.
 
     Example:
-        >>> read_table({"question": ["Who?", "When?"], "answer": ["Ada", "1843"]}, CASE_ROWS)
+        >>> list_table_rows({"question": ["Who?", "When?"], "answer": ["Ada", "1843"]}, CASE_ROWS)
         [{'question': 'Who?', 'answer': 'Ada'}, {'question': 'When?', 'answer': '1843'}]
     """
     columns, data = content.get("columns"), content.get("data")
@@ -310,7 +310,12 @@ def read_table(content: Mapping[str, object], purpose: RowPurpose) -> list[objec
     if isinstance(main, dict) and all(isinstance(col, dict) and col.keys() == main.keys() for col in content.values()):
         cells = [[*column.values()] for column in content.values() if isinstance(column, dict)]
     # A single case has a text, or the messages of a conversation.
-    elif isinstance(main, list) and main and all(isinstance(cell, str) for cell in main):
+    elif (
+        isinstance(main, list)
+        and main
+        and all(isinstance(cell, str) for cell in main)
+        and not purpose.has_listed_values
+    ):
         cells = [column for column in content.values() if isinstance(column, list) and len(column) == len(main)]
     else:
         return None

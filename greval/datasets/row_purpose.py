@@ -125,7 +125,8 @@ class RowPurpose:
     in another form, from which `expand` returns them. `spread` returns the values of a row with those inside of lists
     and objects as columns. A TREC file has a row for each question, or for each line if `trec_columns` are given, as
     which files of unknown endings are read too. A table with a row for each document of a question is brought together
-    by question if `ranked_as` says what it then is, and spans by trace if rows `may_be_traced`.
+    by question if `ranked_as` says what it then is, and spans by trace if rows `may_be_traced`. If the main value of a
+    row may be a list (`has_listed_values`), an object of lists is a row and no table by column.
     """
 
     noun: str
@@ -139,6 +140,7 @@ class RowPurpose:
     trec_columns: tuple[str, ...] = ()
     ranked_as: Literal["", "run", "qrels"] = ""
     may_be_traced: bool = False
+    has_listed_values: bool = False
 
 
 CASE_ROWS = RowPurpose(

@@ -32,7 +32,7 @@ _PARTS: dict[str, frozenset[str]] = {
     "document": frozenset(),
 }
 """The kinds of rows by the name that each has, with the names that belong to it."""
-INVENTORY_ROWS = RowPurpose("row", "a document, a chunk, a node or an edge", (*_PARTS,))
+INVENTORY_ROWS = RowPurpose("row", "a document, a chunk, a node or an edge", (*_PARTS,), has_listed_values=True)
 
 
 class InventoryRow(Record):

@@ -99,6 +99,8 @@ def test_keys_of_chunks_that_no_chunk_has_are_reported():
         ),
         ({"metadata": {"topic": "a"}, "topic": "b"}, "tags", {"topic": "b"}),
         ({"answers": {"text": ["x", "y", "x"], "answer_start": [1, 2, 3]}}, "expected_answer", "x\ny"),
+        ({"reference": {"answer": "x", "aliases": ["y"]}}, "expected_answer", "x"),
+        ({"reference": {"value": "x", "aliases": ["y"], "type": "z"}}, "expected_answer", "x\ny"),
         ({"expected_answer": {"value": "x", "aliases": ["y", "x"]}}, "expected_answer", "x\ny"),
         ({"expected_answer": ["x", "y"]}, "expected_answer", "x\ny"),
         ({"answer": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]}, "answer", "a"),

@@ -54,6 +54,13 @@ def test_own_rows(tmp_path_factory, documents, nodes, edges, chunks, as_list):
     assert bool(inventory.notes) == bool(nodes and ends - {*nodes})
 
 
+def test_one_edge_is_no_table_by_column(tmp_path):
+    """An object of lists is the row that it is: an edge and its documents."""
+    edge = {"edge": ["ada", "wrote", "notes"], "documents": ["d1", "d2", "d3"]}
+    (tmp_path / "inventory.json").write_text(json.dumps(edge), encoding="utf-8")
+    assert read_inventory(tmp_path).edges == {("ada", "wrote", "notes"): ("d1", "d2", "d3")}
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
