@@ -382,10 +382,10 @@ def _is_wrapper(name: str, value: object) -> bool:
     """Return whether a value is an object of fields, and not a message or the accepted answers."""
     if name not in WRAPPERS or not isinstance(value, Mapping) or not MESSAGE_MARKS.isdisjoint(value):
         return False
-    return FIELD_BY_NAME[name] != EXPECTED or not holds_accepted_answers(value)
+    return FIELD_BY_NAME[name] != EXPECTED or not _holds_accepted_answers(value)
 
 
-def holds_accepted_answers(value: Mapping[str, object]) -> bool:
+def _holds_accepted_answers(value: Mapping[str, object]) -> bool:
     """Return whether an object has the accepted answers of SQuAD or DROP, or the answer and its aliases of TriviaQA."""
     has_aliases = isinstance(value.get("aliases"), list | tuple) and isinstance(value.get("value"), str)
     return has_aliases or any(isinstance(value.get(part), list | tuple) for part in ANSWER_LISTS)

@@ -307,20 +307,14 @@ def list_table_rows(content: Mapping[str, object], purpose: RowPurpose) -> list[
             for row in data
         ]
     main = next((content[name] for name in purpose.main_names if name in content), None)
-    if isinstance(main, dict) and all(isinstance(col, dict) and col.keys() == main.keys() for col in content.values()):
-        cells = [[*column.values()] for column in content.values() if isinstance(column, dict)]
+    if isinstance(main, dict):
+        same = (column for column in content.values() if isinstance(column, dict) and column.keys() == main.keys())
+        cells = [[*column.values()] for column in same]
     # A single case has a text, or the messages of a conversation.
-    elif (
-        isinstance(main, list)
-        and main
-        and all(isinstance(cell, str) for cell in main)
-        and not purpose.has_listed_values
-    ):
+    elif isinstance(main, list) and main and isinstance(main[0], str) and not purpose.has_listed_values:
         cells = [column for column in content.values() if isinstance(column, list) and len(column) == len(main)]
     else:
         return None
-    return (
-        [dict(zip(content, row, strict=True)) for row in zip(*cells, strict=True)]
-        if len(cells) == len(content)
-        else None
-    )
+    if len(cells) < len(content):
+        return None
+    return [dict(zip(content, row, strict=True)) for row in zip(*cells, strict=True)]

@@ -313,8 +313,8 @@ async def _step_back(process: ForkServerProcess, starting: asyncio.Future[None],
     # It may have ended.
     with suppress(OSError, ValueError):
         # On a busy machine a short task takes long too, and with a lower priority it would take for ever.
-        while process.pid and (rest := LONG_SECONDS - _measure_cpu_seconds(process.pid)) > 0:  # noqa: ASYNC110 - no event
-            await asyncio.sleep(max(rest, MIN_PAUSE_SECONDS))
+        while process.pid and (left := LONG_SECONDS - _measure_cpu_seconds(process.pid)) > 0:  # noqa: ASYNC110 - no event
+            await asyncio.sleep(max(left, MIN_PAUSE_SECONDS))
         if process.pid:
             os.setpriority(os.PRIO_PROCESS, process.pid, LONG_NICENESS)
 

@@ -32,6 +32,7 @@ ON_VALUE = ": value: "
 ANOTHER_SCALE = 0.1
 """The share of labels that are numbers beyond the scale, from which they are of another scale and no slips."""
 _OFF_SCALE_NUMBER = re.compile(r": '?[+-]?\d+(?:[.,]\d+)?'? is not ")
+"""The fault of a label that is a number, in the words of `OffScaleError`."""
 
 
 class AnnotatedItem(NamedTuple):

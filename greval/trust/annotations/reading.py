@@ -213,9 +213,9 @@ class _AnnotationReader:
         """Raise `DataError` if no column has ids, or none has labels, with the columns that may be meant."""
         others = [name for name in rows.unused if name not in FIELDS]
         if rows.rows and not rows.columns.get("sample_id") and rows.unused:
-            found = _join_names([*rows.columns.values(), *others])
+            names = _join_names([*rows.columns.values(), *others])
             raise DataError(
-                f"{self._path}: expected a column id with the ids of cases, found {found}; name one of them id"
+                f"{self._path}: expected a column id with the ids of cases, found {names}; name one of them id"
             )
         if has_labels or not others:
             return
