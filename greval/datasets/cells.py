@@ -13,7 +13,9 @@ from typing import Literal
 
 from greval.datasets.conversations import CONVERSATION_NAMES, HISTORY_NAMES
 from greval.datasets.field_names import (
+    ALIAS_NAMES,
     CACHED_NAMES,
+    EXPECTED,
     FIELD_BY_NAME,
     PARSED_WRAPPERS,
     find_known_name,
@@ -151,7 +153,7 @@ def find_cell_kind(name: str) -> CellKind:
     wrapped = split_wrapped(name)
     known_name = find_known_name(wrapped[1] if wrapped else name) or ""
     nested = split_dotted(known_name)
-    field = FIELD_BY_NAME.get(known_name) or (nested[0] if nested else "")
+    field = EXPECTED if known_name in ALIAS_NAMES else FIELD_BY_NAME.get(known_name) or (nested[0] if nested else "")
     if nested and field == "tags":
         return "text"
     match field:

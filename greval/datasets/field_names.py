@@ -40,7 +40,7 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
     "expected_answer": (
         *("reference", "ground_truth", "ground_truths", "expected_output", "reference_outputs", "expectations"),
         *("expected_response", "expected", "reference_answer", "gold_answer", "gold_answers", "golden_answers"),
-        *("gt_answer", "correct_answer", "answers"),
+        *("gt_answer", "correct_answer", "answers", "accepted_answers", "acceptable_answers", "possible_answers"),
     ),
     "chunks": (
         *("retrieved_contexts", "contexts", "retrieval_context", "retrieved_context", "context", "context_text"),
@@ -167,6 +167,14 @@ PARSED_WRAPPERS = frozenset({"inputs", "vars", "outputs", "response", "reply", "
 """The names whose cells in a table may be such an object; in the cells of others, what looks like one is a text."""
 ANSWER_LISTS = ("text", "spans")
 """Where SQuAD and DROP have the list of accepted answers of a question."""
+ALIASED = ("value", "answer", "text")
+"""Where an object with `aliases` has the accepted answer that they are beside, as in TriviaQA."""
+ANSWER_ALIASES = "answer_aliases"
+"""The name of MuSiQue's further accepted answers, beside which `answer` is what is expected if nothing else is."""
+ALIAS_NAMES = frozenset(
+    {ANSWER_ALIASES, *(f"{name}_aliases" for name in ("expected_answer", *FIELD_NAMES["expected_answer"]))}
+)
+"""Names of columns with accepted answers beside the expected one."""
 METADATA = "metadata"
 """The name of an object whose plain values become tags."""
 MESSAGE_MARKS = frozenset({"role", "type", "lc"})
@@ -294,12 +302,12 @@ def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], di
             unified[name] = value
         else:
             unified[known_name], spelt[known_name] = value, spelt.get(name, name)
-    # Beside what a system answered, data sets call the expected answer `answer`.
+    # Beside what a system answered, and beside aliases, data sets call the expected answer `answer`.
     has_expected = any(unified.get(name) is not None for name in list_names(EXPECTED))
     if (
         unified.get("answer") is not None
         and not has_expected
-        and any(unified.get(name) is not None for name in GENERATED)
+        and any(unified.get(name) is not None for name in (*GENERATED, ANSWER_ALIASES))
     ):
         unified[EXPECTED], spelt[EXPECTED] = unified.pop("answer"), spelt.get("answer", "answer")
     return unified, spelt
@@ -387,8 +395,14 @@ def _is_wrapper(name: str, value: object) -> bool:
 
 def _holds_accepted_answers(value: Mapping[str, object]) -> bool:
     """Return whether an object has the accepted answers of SQuAD or DROP, or the answer and its aliases of TriviaQA."""
-    has_aliases = isinstance(value.get("aliases"), list | tuple) and isinstance(value.get("value"), str)
-    return has_aliases or any(isinstance(value.get(part), list | tuple) for part in ANSWER_LISTS)
+    return find_aliased(value) is not None or any(isinstance(value.get(part), list | tuple) for part in ANSWER_LISTS)
+
+
+def find_aliased(value: Mapping[str, object]) -> str | None:
+    """Return the accepted answer of an object that has `aliases` of it, or None if it has no aliases."""
+    if not isinstance(value.get("aliases"), list | tuple):
+        return None
+    return next((text for part in ALIASED if isinstance(text := value.get(part), str)), None)
 
 
 def split_wrapped(name: str) -> tuple[str, str] | None:
@@ -517,12 +531,13 @@ def split_dotted(name: str) -> tuple[str, str] | None:
 
 def is_known(name: str) -> bool:
     """Return whether a name is that of a case field or of a subfield."""
-    return name in FIELD_BY_NAME or split_dotted(name) is not None
+    return name in FIELD_BY_NAME or name in ALIAS_NAMES or split_dotted(name) is not None
 
 
 def is_name_of_part(name: str) -> bool:
     """Return whether a name is that of a part in another tool, such as `retrieved_context_ids`."""
-    return name not in DOTTED_NAMES and (find_known_name(name) or "") in PART_NAMES
+    known_name = find_known_name(name) or ""
+    return name not in DOTTED_NAMES and (known_name in PART_NAMES or known_name in ALIAS_NAMES)
 
 
 def list_names(field_name: str) -> tuple[str, ...]:
@@ -545,7 +560,10 @@ def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: M
             continue
         target = ("traversal", START_NODES) if walked and name == START_NODES else _find_place(name, value)
         original = spelt.get(name, name)
-        if not target:
+        if name in ALIAS_NAMES and EXPECTED in settled.values:
+            settled.values[EXPECTED] = _add_aliases(settled.values[EXPECTED], value)
+            settled.parts[original] = EXPECTED
+        elif not target:
             other_columns[name] = value
         elif value is not None and target[0] == CHUNKS:
             _add_chunk_part(settled, target[1], original, value)
@@ -554,6 +572,14 @@ def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: M
         elif value is not None:
             settled.ignored[original] = f"{target[0]} is there"
     return other_columns
+
+
+def _add_aliases(expected: object, aliases: object) -> object:
+    """Return accepted answers with their aliases, which are a list or one text."""
+    if not aliases or not isinstance(aliases, list | tuple | str):
+        return expected
+    answers = expected if isinstance(expected, list | tuple) else (expected,)
+    return [*answers, *((aliases,) if isinstance(aliases, str) else aliases)]
 
 
 def _find_place(name: str, value: object) -> tuple[str, str] | None:

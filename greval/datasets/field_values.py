@@ -11,7 +11,7 @@ from functools import partial
 from math import isfinite
 
 from greval._util.wording import find_typo
-from greval.datasets.field_names import ANSWER_LISTS, SUBFIELDS, TYPO_PREFIX, MappedRow
+from greval.datasets.field_names import ANSWER_LISTS, SUBFIELDS, TYPO_PREFIX, MappedRow, find_aliased
 from greval.records.case import CLAIM_FIELDS, is_grade_mapping
 
 IDS = ("id", "chunk_id", "_id", "id_", "node_id", "passage_id")
@@ -228,7 +228,8 @@ def _join_answers(value: object) -> object:
 def list_accepted_answers(value: object) -> list[str] | None:
     """List the accepted answers of a value: texts, or objects as data sets hold them; None if it is anything else.
 
-    SQuAD has the texts under `text`, DROP under `spans`, TriviaQA under `value` and `aliases`. Each answer may also be
+    SQuAD has the texts under `text`, DROP under `spans`, TriviaQA under `value` and `aliases` (`answer` may be there
+    for `value`). Each answer may also be
     an object with one `text`.
 
     Example:
@@ -238,8 +239,8 @@ def list_accepted_answers(value: object) -> list[str] | None:
         (['Ada'], None)
     """
     if isinstance(value, Mapping):
-        if isinstance(value.get("aliases"), list | tuple) and isinstance(value.get("value"), str):
-            return list_accepted_answers([value["value"], *value["aliases"]])
+        if (aliased := find_aliased(value)) is not None:
+            return list_accepted_answers([aliased, *value["aliases"]])
         if isinstance(value.get("text"), str) and "answer_start" in value:
             return [value["text"]]
         texts = next((value[name] for name in ANSWER_LISTS if isinstance(value.get(name), list | tuple)), None)

@@ -90,6 +90,7 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
     "NaN in JSON": ({"usage": '{"latency": NaN, "llm_calls": 2}'}, Case(**BASE, usage={"llm_calls": 2})),
     "accepted answers": ({"ground_truths": "['Ada', 'A. L.']"}, with_expected("Ada\nA. L.")),
     "accepted answers in an array": ({"answers": "array(['Ada', 'A. L.'], dtype=object)"}, with_expected("Ada\nA. L.")),
+    "aliases of an answer": ({"reference": "Ada", "answer_aliases": "['A. L.']"}, with_expected("Ada\nA. L.")),
     "one accepted answer": ({"ground_truth": "[1] Ada"}, with_expected("[1] Ada")),
     "an answer that is a list of numbers": ({"reference": "[1, 2]"}, with_expected("[1, 2]")),
     "an answer that is an object": ({"reference": '{"year": 1843}'}, with_expected('{"year": 1843}')),
