@@ -28,7 +28,10 @@ LABEL_NAMES: Mapping[str, tuple[str, ...]] = {
     "metric": ("metric", "metric_name", "criterion", "aspect"),
     "item": ("item", "item_id", "chunk_id", "triple_id", "passage_id"),
     "repeat": ("repeat", "repetition", "trial", "attempt"),
-    "annotator": ("annotator", "rater", "annotator_id", "rater_id", "labeller", "labeler", "person"),
+    "annotator": (
+        *("annotator", "rater", "annotator_id", "rater_id", "labeller", "labeler", "person", "reviewer", "evaluator"),
+        *("coder", "worker", "worker_id", "completed_by"),
+    ),
     VALUE: VALUE_WORDS,
     REASON: REASON_WORDS,
 }

@@ -80,3 +80,10 @@ def test_scores_of_other_tools_are_columns(tmp_path, row):
     path = write(tmp_path, "v.json", json.dumps({"test_results": [{"input": "Who?", **row}]}))
     labelled = read_labelled_rows(path, {"faithfulness": list_metric_names("faithfulness")})
     assert labelled.rows[0].values["faithfulness"] == 0.5
+
+
+@pytest.mark.parametrize("name", ["reviewer", "Evaluator", "completed_by", "Worker ID"])
+def test_the_column_of_people_is_found(name):
+    """Labels of several people are not those of one, whose last label of an item would count."""
+    rows = read_labelled_rows([{"id": "q1", "label": 1, name: "ana"}], LABEL_NAMES)
+    assert rows.columns["annotator"] == name
