@@ -7,18 +7,21 @@ every door.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 from typing import Literal
 
-from greval.datasets.conversations import CONVERSATION_NAMES, HISTORY_NAMES
+from greval.datasets.conversations import CONVERSATION_NAMES, HISTORY_NAMES, holds_messages
 from greval.datasets.field_names import (
     ALIAS_NAMES,
     CACHED_NAMES,
-    EXPECTED,
     FIELD_BY_NAME,
     PARSED_WRAPPERS,
+    WRAPPERS,
+    expects_answer,
     find_known_name,
+    find_main,
     fold_name,
     split_dotted,
     split_wrapped,
@@ -27,9 +30,21 @@ from greval.datasets.field_values import list_accepted_answers
 from greval.datasets.json_files import InvalidJsonError, RawRow, find_faults, parse_json
 from greval.records.case import CLAIM_FIELDS
 
-CellKind = Literal["list", "passages", "turns", "answers", "wrapper", "text"]
-"""How a text is read: as a list or an object; as one if it looks like one; as accepted answers; as an object; as is."""
+CellKind = Literal["list", "passages", "turns", "answers", "wrapper", "message", "text"]
+"""How a text is read: as a list or an object; as one if it looks like one; as accepted answers; as an object; as is.
+
+Accepted answers, questions and answers may also be messages, or an object of fields, if their names say so.
+"""
+CELL_KINDS: Mapping[str, CellKind] = {
+    "question": "message",
+    "answer": "message",
+    "expected_answer": "answers",
+    "chunks": "passages",
+}
+"""The kinds of the texts of some fields; those of the others are lists or texts."""
 TURN_NAMES = frozenset((*HISTORY_NAMES, *CONVERSATION_NAMES))
+TEXT_KINDS = frozenset({"answers", "message"})
+"""The kinds of texts that are lists or objects only if these are what such a field may hold."""
 STRUCTURED = frozenset({"triples", *CLAIM_FIELDS, "tags", "traversal", "gold", "usage"})
 TUPLE_STARTS = ("('", '("')
 COLLECTION_STARTS = ("array(", "frozenset(", "deque(")
@@ -76,6 +91,7 @@ def read_cells(row: RawRow) -> RawRow:
                 # A row is copied only if one of its cells changes.
                 values = dict(row.values) if values is None else values
                 values[name] = content
+    values = _read_expected(row.values if values is None else values, faults) or values
     # deepeval's `save_as` joins passages by bars; no other export has these columns together.
     if isinstance(passages := row.values.get(PASSAGES), str) and row.values.keys() >= DEEPEVAL_EXPORT:
         values = dict(row.values) if values is None else values
@@ -93,7 +109,7 @@ def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> 
     text = cell.lstrip()
     if not text or (len(text) <= MAX_MISSING and text.rstrip().lower() in MISSING):
         # Of an answer, `none` may well be the accepted one.
-        return cell if kind == "answers" else None
+        return cell if kind in TEXT_KINDS else None
     if text.startswith(ENCODED_STARTS) and (decoded := _decode_text(cell)):
         content = _read_cell(name, decoded, kind, faults)
         return cell if content is decoded else content
@@ -105,17 +121,34 @@ def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> 
         if kind == "list" or (kind == "passages" and text.startswith(PASSAGE_STARTS)):
             faults[name] = f"begins like a list or an object but {error}; write JSON, with double quotes"
         return cell
-    is_meant = (
-        isinstance(content, dict)
-        if kind == "wrapper"
-        else kind != "answers" or list_accepted_answers(content) is not None
-    )
     # A text in quotation marks and brackets is no tuple: ("Ada").
-    if not is_meant or (text.startswith(TUPLE_STARTS) and not isinstance(content, list)):
+    if not _is_meant(name, content, kind) or (text.startswith(TUPLE_STARTS) and not isinstance(content, list)):
         return cell
     if doubtful:
         faults |= find_faults({name: content})
     return content
+
+
+def _is_meant(name: str, content: object, kind: CellKind) -> bool:
+    """Return whether a list or an object is what a column may hold, rather than a text that looks like one."""
+    if kind == "wrapper":
+        return isinstance(content, dict)
+    if kind not in TEXT_KINDS or holds_messages(content):
+        return True
+    if kind == "answers" and list_accepted_answers(content) is not None:
+        return True
+    if not isinstance(content, dict) or (folded := fold_name(name)) not in WRAPPERS:
+        return False
+    main = find_main(content, folded)
+    return isinstance(content.get(main or ""), str) or not TURN_NAMES.isdisjoint(map(fold_name, content))
+
+
+def _read_expected(values: Mapping[str, object], faults: dict[str, str]) -> dict[str, object] | None:
+    """Return a row with the accepted answers of its `answer` read, None if that is a text of the system under test."""
+    names = [name for name, cell in values.items() if isinstance(cell, str) and find_known_name(name) == "answer"]
+    if not names or not expects_answer(values):
+        return None
+    return {**values, **{name: _read_cell(name, str(values[name]), "answers", faults) for name in names}}
 
 
 def _decode_text(cell: str) -> str | None:
@@ -153,16 +186,14 @@ def find_cell_kind(name: str) -> CellKind:
     wrapped = split_wrapped(name)
     known_name = find_known_name(wrapped[1] if wrapped else name) or ""
     nested = split_dotted(known_name)
-    field = EXPECTED if known_name in ALIAS_NAMES else FIELD_BY_NAME.get(known_name) or (nested[0] if nested else "")
+    field = FIELD_BY_NAME.get(known_name) or (nested[0] if nested else "")
     if nested and field == "tags":
         return "text"
-    match field:
-        case "chunks":
-            return "passages"
-        case "expected_answer":
-            return "answers"
-        case _:
-            return "list" if field in STRUCTURED else "text"
+    if known_name in ALIAS_NAMES:
+        return "passages"
+    if field in CELL_KINDS:
+        return CELL_KINDS[field]
+    return "list" if field in STRUCTURED else "text"
 
 
 def split_passages(text: str) -> list[str]:

@@ -11,10 +11,9 @@ from greval._util.wording import did_you_mean, find_typo
 from greval.datasets.cells import parse_cell
 from greval.datasets.field_names import (
     DOTTED_NAMES,
-    FIELD_BY_NAME,
     METADATA,
     OWN_FIELDS,
-    find_known_name,
+    find_field,
     fold_name,
     format_printable,
     split_dotted,
@@ -117,9 +116,7 @@ class ColumnMap:
         # A field whose column is named and empty is not read from another column either.
         emptied = {name for name, (value, _, _) in by_field.items() if value is None}
         values = {
-            name: value
-            for name, value in row.values.items()
-            if name not in renamed and FIELD_BY_NAME.get(find_known_name(name) or "") not in emptied
+            name: value for name, value in row.values.items() if name not in renamed and find_field(name) not in emptied
         }
         values |= {name: remaining for name in renamed if (remaining := self._find_rest(name, row.values.get(name)))}
         values |= {name: value for name, (value, _, _) in by_field.items()}

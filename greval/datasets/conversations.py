@@ -54,6 +54,22 @@ def read_turns(value: object) -> list[PlainTurn] | None:
     return turns
 
 
+def holds_messages(value: object) -> bool:
+    """Return whether a value is a message or a list of them: objects that name a role and have a content.
+
+    Example:
+        >>> holds_messages([{"role": "user", "content": "Who?"}]), holds_messages([{"year": 1843}]), holds_messages([])
+        (True, False, False)
+    """
+    parts = [value] if isinstance(value, Mapping) else value
+    return isinstance(parts, list | tuple) and bool(parts) and all(map(_is_message, parts))
+
+
+def _is_message(part: object) -> bool:
+    message = unwrap_serialised(part) if isinstance(part, Mapping) else {}
+    return _find_role(message) is not None and not message.keys().isdisjoint(TEXT_KEYS)
+
+
 def split_conversation(turns: Sequence[PlainTurn]) -> SplitConversation | None:
     """Split a conversation at the last turn of the user, which is the question; None if the user said nothing."""
     positions = [position for position, turn in enumerate(turns) if turn["role"] == "user"]
@@ -96,11 +112,8 @@ def _read_part(part: object) -> list[PlainTurn] | None:
 
 def _read_message(message: Mapping[str, object]) -> list[PlainTurn] | None:
     """Read a message, or an object of a turn of the user and its answer."""
-    # LangChain's `dumpd` puts the content of a message under `kwargs`.
-    inner = message.get("kwargs") if "lc" in message else None
-    message = inner if isinstance(inner, Mapping) else message
-    role = next((message[name] for name in ROLE_KEYS if isinstance(message.get(name), str)), None)
-    if isinstance(role, str) and role.strip().lower() in ROLE_NAMES:
+    message = unwrap_serialised(message)
+    if (role := _find_role(message)) is not None:
         content = next((message[name] for name in TEXT_KEYS if message.get(name) is not None), "")
         if not isinstance(content, str | Mapping | list | tuple):
             return None
@@ -112,6 +125,18 @@ def _read_message(message: Mapping[str, object]) -> list[PlainTurn] | None:
             texts = (_join_text(message[user_key]), _join_text(message[assistant_key]))
             return [_build_turn(role, text) for role, text in zip(("user", "assistant"), texts, strict=True) if text]
     return None
+
+
+def unwrap_serialised(mapping: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the content of an object serialised by LangChain's `dumpd`, and any other mapping unchanged."""
+    inner = mapping.get("kwargs") if "lc" in mapping else None
+    return inner if isinstance(inner, Mapping) else mapping
+
+
+def _find_role(message: Mapping[str, object]) -> str | None:
+    """Return the known role that an object names, None if it is no message."""
+    role = next((name for key in ROLE_KEYS if isinstance(name := message.get(key), str)), "")
+    return role if role.strip().lower() in ROLE_NAMES else None
 
 
 def _join_text(content: object) -> str:

@@ -169,10 +169,10 @@ ANSWER_LISTS = ("text", "spans")
 """Where SQuAD and DROP have the list of accepted answers of a question."""
 ALIASED = ("value", "answer", "text")
 """Where an object with `aliases` has the accepted answer that they are beside, as in TriviaQA."""
-ANSWER_ALIASES = "answer_aliases"
-"""The name of MuSiQue's further accepted answers, beside which `answer` is what is expected if nothing else is."""
+ANSWER_ALIASES = ("answer_aliases", "alt_ans")
+"""The names of further accepted answers in MuSiQue and CRAG, beside which `answer` is what is expected."""
 ALIAS_NAMES = frozenset(
-    {ANSWER_ALIASES, *(f"{name}_aliases" for name in ("expected_answer", *FIELD_NAMES["expected_answer"]))}
+    {*ANSWER_ALIASES, *(f"{name}_aliases" for name in ("expected_answer", *FIELD_NAMES["expected_answer"]))}
 )
 """Names of columns with accepted answers beside the expected one."""
 METADATA = "metadata"
@@ -187,6 +187,8 @@ GENERATED = ("generated_answer", "predicted_answer", "model_answer", "prediction
 DEEPEVAL_MARKS = frozenset({"actual_output", "expected_output", "retrieval_context"})
 """Names that mark a `context` as deepeval's, which holds the ideal context and not the retrieved one."""
 
+PHOENIX_MARK = "context.span_id"
+"""The name that marks a `reference` as Phoenix's, which holds what was retrieved and not what is expected."""
 MAX_SHOWN = 60
 MAX_TAG = 200
 """The maximum length of a text of another column that becomes a tag; longer ones are no groups."""
@@ -302,15 +304,24 @@ def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], di
             unified[name] = value
         else:
             unified[known_name], spelt[known_name] = value, spelt.get(name, name)
-    # Beside what a system answered, and beside aliases, data sets call the expected answer `answer`.
-    has_expected = any(unified.get(name) is not None for name in list_names(EXPECTED))
-    if (
-        unified.get("answer") is not None
-        and not has_expected
-        and any(unified.get(name) is not None for name in (*GENERATED, ANSWER_ALIASES))
-    ):
+    if PHOENIX_MARK in row and "reference" in unified and unified.get("contexts") is None:
+        unified["contexts"], spelt["contexts"] = unified.pop("reference"), spelt.get("reference", "reference")
+    if unified.get("answer") is not None and expects_answer(unified):
         unified[EXPECTED], spelt[EXPECTED] = unified.pop("answer"), spelt.get("answer", "answer")
     return unified, spelt
+
+
+def expects_answer(names: Iterable[str]) -> bool:
+    """Return whether `answer` is what is expected in rows of some names: data sets call it so beside an answer.
+
+    The names count, and not what a row has there, so that a row without a prediction is read as the others.
+
+    Example:
+        >>> expects_answer(["answer", "prediction"]), expects_answer(["answer", "contexts"])
+        (True, False)
+    """
+    known_names = {find_known_name(name) for name in names}
+    return known_names.isdisjoint(list_names(EXPECTED)) and not known_names.isdisjoint((*GENERATED, *ANSWER_ALIASES))
 
 
 def _spread_conversation(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[str, object]:
@@ -369,11 +380,17 @@ def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[s
     # LangSmith keeps the expected output of an example under `outputs`.
     is_example = not DATASET_MARKS.isdisjoint(row) and row.get("reference_outputs") is None
     lifted = {name: value for name, value in row.items() if name not in wrapped}
+    parts = (part for name in wrapped if isinstance(inner := row[name], Mapping) for part in inner.items())
+    recorded = {find_field(name) for name, value in lifted.items() if value is not None}
+    # The outputs may have a question that was written anew; an answer is one wherever it is.
+    recorded |= {"answer"} & {find_field(str(part)) for part, value in parts if value is not None}
     for name in wrapped:
         folded, inner = fold_name(name), row[name]
         assert isinstance(inner, Mapping)  # noqa: S101 - selected above
         main_field = FIELD_BY_NAME[folded] if folded != "outputs" or not is_example else EXPECTED
-        main = _find_main(inner, WRAPPERS[folded])
+        main = find_main(inner, folded)
+        if main is None and main_field not in recorded:
+            main = _find_only_text(inner)
         for part, value in inner.items():
             known_name = main_field if part == main else find_known_name(str(part)) if main_field != EXPECTED else None
             path = f"{name}.{part}"
@@ -430,11 +447,19 @@ def _nest_wrapped_columns(row: Mapping[str, object]) -> Mapping[str, object]:
     return nested
 
 
-def _find_main(inner: Mapping[str, object], fields: frozenset[str]) -> object:
-    """Return the name of the main text in an object: that of a field, or of the only text; None if there is no such."""
-    candidates = (part for part in inner if FIELD_BY_NAME.get(find_known_name(str(part)) or "") in fields)
+def find_main(inner: Mapping[str, object], wrapper: str) -> str | None:
+    """Return the name of the main text in an object that is called like one of `WRAPPERS`, None if no name is known."""
+    return next((part for part in inner if find_field(str(part)) in WRAPPERS[wrapper]), None)
+
+
+def _find_only_text(inner: Mapping[str, object]) -> str | None:
     texts = [part for part, value in inner.items() if isinstance(value, str)]
-    return next(candidates, texts[0] if len(texts) == 1 else None)
+    return texts[0] if len(texts) == 1 else None
+
+
+def find_field(name: str) -> str | None:
+    """Return the field that a name stands for in any case, None if it stands for none or for a part of one."""
+    return FIELD_BY_NAME.get(find_known_name(name) or "")
 
 
 _SUGGESTED = (*(name for name in FIELD_BY_NAME if name not in SHORT_NAMES), *DOTTED_NAMES)
@@ -560,9 +585,8 @@ def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: M
             continue
         target = ("traversal", START_NODES) if walked and name == START_NODES else _find_place(name, value)
         original = spelt.get(name, name)
-        if name in ALIAS_NAMES and EXPECTED in settled.values:
-            settled.values[EXPECTED] = _add_aliases(settled.values[EXPECTED], value)
-            settled.parts[original] = EXPECTED
+        if name in ALIAS_NAMES and value is not None:
+            _add_aliases(settled, original, value)
         elif not target:
             other_columns[name] = value
         elif value is not None and target[0] == CHUNKS:
@@ -574,12 +598,17 @@ def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: M
     return other_columns
 
 
-def _add_aliases(expected: object, aliases: object) -> object:
-    """Return accepted answers with their aliases, which are a list or one text."""
-    if not aliases or not isinstance(aliases, list | tuple | str):
-        return expected
-    answers = expected if isinstance(expected, list | tuple) else (expected,)
-    return [*answers, *((aliases,) if isinstance(aliases, str) else aliases)]
+def _add_aliases(settled: MappedRow, column: str, aliases: object) -> None:
+    """Add aliases, which are a list or one text, to the accepted answers; without an answer they are ignored."""
+    if (expected := settled.values.get(EXPECTED)) is None:
+        settled.ignored[column] = "aliases of an expected answer, which is missing"
+        return
+    listed = aliases if isinstance(aliases, list | tuple) else [aliases]
+    if listed:
+        # Several answers in a text are lines.
+        answers = expected.splitlines() if isinstance(expected, str) else expected
+        settled.values[EXPECTED] = [*(answers if isinstance(answers, list | tuple) else [answers]), *listed]
+    settled.parts[column] = EXPECTED
 
 
 def _find_place(name: str, value: object) -> tuple[str, str] | None:

@@ -11,7 +11,8 @@ from functools import partial
 from math import isfinite
 
 from greval._util.wording import find_typo
-from greval.datasets.field_names import ANSWER_LISTS, SUBFIELDS, TYPO_PREFIX, MappedRow, find_aliased
+from greval.datasets.conversations import unwrap_serialised
+from greval.datasets.field_names import ANSWER_LISTS, MESSAGE_MARKS, SUBFIELDS, TYPO_PREFIX, MappedRow, find_aliased
 from greval.records.case import CLAIM_FIELDS, is_grade_mapping
 
 IDS = ("id", "chunk_id", "_id", "id_", "node_id", "passage_id")
@@ -176,12 +177,6 @@ def _read_turn(value: object, roles: Collection[str]) -> object:
     return read_message(value)
 
 
-def unwrap_serialised(mapping: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the content of an object serialised by LangChain's `dumpd`, and any other mapping unchanged."""
-    inner = mapping.get("kwargs") if "lc" in mapping else None
-    return inner if isinstance(inner, Mapping) else mapping
-
-
 def find_first(record: Mapping[str, object], names: Iterable[str]) -> object:
     """Return the value of the first of several names that is recorded, or None."""
     return next((record[name] for name in names if record.get(name) is not None), None)
@@ -229,13 +224,12 @@ def list_accepted_answers(value: object) -> list[str] | None:
     """List the accepted answers of a value: texts, or objects as data sets hold them; None if it is anything else.
 
     SQuAD has the texts under `text`, DROP under `spans`, TriviaQA under `value` and `aliases` (`answer` may be there
-    for `value`). Each answer may also be
-    an object with one `text`.
+    for `value`). Each answer of a list may also be an object with one `text`.
 
     Example:
         >>> list_accepted_answers({"text": ["Ada", "Lovelace"], "answer_start": [0, 4]})
         ['Ada', 'Lovelace']
-        >>> list_accepted_answers([{"text": "Ada", "answer_start": 0}]), list_accepted_answers({"year": 1843})
+        >>> list_accepted_answers([{"text": "Ada", "tokens": ["Ada"]}]), list_accepted_answers({"year": 1843})
         (['Ada'], None)
     """
     if isinstance(value, Mapping):
@@ -247,10 +241,19 @@ def list_accepted_answers(value: object) -> list[str] | None:
         return None if texts is None else [str(as_text(text)) for text in texts]
     if not isinstance(value, list | tuple) or not value:
         return None
-    answers = [item if isinstance(item, str) else list_accepted_answers(item) for item in value]
-    if any(answer is None or (isinstance(item, list | tuple)) for answer, item in zip(answers, value, strict=True)):
+    answers = [_list_item_answers(item) for item in value]
+    return None if None in answers else [text for listed in answers for text in listed or ()]
+
+
+def _list_item_answers(item: object) -> list[str] | None:
+    """List the accepted answers of an item of a list: a text, or an object that is no message."""
+    if isinstance(item, str):
+        return [item]
+    if not isinstance(item, Mapping):
         return None
-    return [text for answer in answers for text in ([answer] if isinstance(answer, str) else answer or ())]
+    if isinstance(text := item.get("text"), str) and MESSAGE_MARKS.isdisjoint(item):
+        return [text]
+    return list_accepted_answers(item)
 
 
 def _convert_chunks(value: object) -> object:

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 from greval.datasets.field_names import (
     CHUNKS,
     DOTTED_NAMES,
-    FIELD_BY_NAME,
     METADATA,
     OWN_FIELDS,
     MappedRow,
-    find_known_name,
+    find_field,
     fold_name,
     map_fields,
     split_dotted,
@@ -94,7 +93,7 @@ def _spread_replies(row: Mapping[str, object]) -> tuple[dict[str, object], dict[
     for name, value in [*columns.items()]:
         if not _may_be_reply(value):
             continue
-        known_field = FIELD_BY_NAME.get(find_known_name(name) or "")
+        known_field = find_field(name)
         if not _may_hold_reply(name, known_field) or (isinstance(value, str) and known_field != CHUNKS):
             continue
         parsed = _read_form(value)

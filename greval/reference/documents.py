@@ -15,8 +15,9 @@ from typing import NamedTuple
 from pydantic import ValidationError
 
 from greval._util.wording import find_typo
+from greval.datasets.conversations import unwrap_serialised
 from greval.datasets.field_names import format_printable
-from greval.datasets.field_values import as_text, find_first, unwrap_serialised
+from greval.datasets.field_values import as_text, find_first
 from greval.datasets.json_files import BOM, describe_encoding_fault, describe_type
 from greval.datasets.row_faults import RowFault
 from greval.datasets.row_purpose import LIST_KEYS, RowPurpose

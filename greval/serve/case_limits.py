@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
-from greval.datasets.field_names import FIELD_BY_NAME, find_known_name
+from greval.datasets.field_names import find_field
 from greval.records.case import TAG, Case, Over
 from greval.records.record import Record
 from greval.records.recorded_fields import list_recorded_fields
@@ -42,11 +42,7 @@ def find_excess(case: object, limits: ServerLimits) -> Iterator[tuple[str, str]]
     """
     content = dict(case) if isinstance(case, Record) else case
     for name, items in _iterate_values(content):
-        if (
-            isinstance(items, list | tuple)
-            and len(items) > limits.items
-            and FIELD_BY_NAME.get(find_known_name(name) or "") in ITEM_FIELDS
-        ):
+        if isinstance(items, list | tuple) and len(items) > limits.items and find_field(name) in ITEM_FIELDS:
             yield name, f"holds {len(items):,}, at most {limits.items:,} are allowed (items)"
     stack: list[tuple[_Place, object]] = [(None, content)]
     while stack:

@@ -91,6 +91,33 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
     "accepted answers": ({"ground_truths": "['Ada', 'A. L.']"}, with_expected("Ada\nA. L.")),
     "accepted answers in an array": ({"answers": "array(['Ada', 'A. L.'], dtype=object)"}, with_expected("Ada\nA. L.")),
     "aliases of an answer": ({"reference": "Ada", "answer_aliases": "['A. L.']"}, with_expected("Ada\nA. L.")),
+    "no further accepted answer": ({"reference": "Ada", "answer_aliases": "[]"}, with_expected("Ada")),
+    "accepted answers beside a prediction": (
+        {"id": "q1", "question": "Who wrote it?", "answer": "['Ada', 'A. L.']", "prediction": "Ada."},
+        with_expected("Ada\nA. L."),
+    ),
+    "accepted answers with their tokens": ({"answers": "[{'text': 'Ada', 'tokens': ['Ada']}]"}, with_expected("Ada")),
+    "messages in the place of texts": (
+        {
+            "id": "q1",
+            "user_input": "[{'content': 'Who wrote it?', 'type': 'human'}]",
+            "output": '{"role": "assistant", "content": "Ada."}',
+        },
+        ADA,
+    ),
+    "objects of Langfuse": (
+        {
+            "id": "q1",
+            "input": '{"question": "Who wrote it?"}',
+            "output": '{"answer": "Ada."}',
+            "expectedOutput": '{"answer": "Ada L."}',
+        },
+        with_expected("Ada L."),
+    ),
+    "a reference of Phoenix": (
+        {"context.span_id": "s1", "reference": "By Ada."},
+        Case(**BASE, chunks=["By Ada."], tags={"context.span_id": "s1"}),
+    ),
     "one accepted answer": ({"ground_truth": "[1] Ada"}, with_expected("[1] Ada")),
     "an answer that is a list of numbers": ({"reference": "[1, 2]"}, with_expected("[1, 2]")),
     "an answer that is an object": ({"reference": '{"year": 1843}'}, with_expected('{"year": 1843}')),

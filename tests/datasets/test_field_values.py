@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.datasets.field_values import as_text, read_chunk, read_document, read_message, unwrap_serialised
+from greval.datasets.conversations import unwrap_serialised
+from greval.datasets.field_values import as_text, read_chunk, read_document, read_message
 
 
 @given(number=st.integers(-(10**9), 10**9))

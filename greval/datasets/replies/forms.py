@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import StringIO
 from typing import Any, NamedTuple
 
-from greval.datasets.field_values import ASSISTANT, find_first, read_message, unwrap_serialised
+from greval.datasets.conversations import unwrap_serialised
+from greval.datasets.field_values import ASSISTANT, find_first, read_message
 from greval.datasets.replies import search_result
 from greval.records.case import Response
 
