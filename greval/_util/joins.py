@@ -38,7 +38,10 @@ _QUERY = re.compile(r"[?#].*$")
 _ENDING = re.compile(r"(?<=[^./\\])\.[A-Za-z][A-Za-z0-9]{0,4}$")
 _WHOLE_FLOAT = re.compile(r"(?<![\d.])([+-]?\d+)\.0+$")
 _LEADING_ZEROS = re.compile(r"(?<![\d.])0+(?=\d)")
-_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015]+")
+_SEPARATORS = re.compile(r"[\s_\-\u2010-\u2015\u2212]+")
+_APOSTROPHE = re.compile("[\u2018\u2019\u02bc]")
+_ACCENT = re.compile(r"(?<=[A-Za-z])[\u0300-\u036f]+")
+"""A mark that is no part of a letter of another script."""
 _LOOSE_SEPARATOR = re.compile(r"(?<!\d)-|-(?!\d)")
 _PLAIN = re.compile(r"[a-z]*[1-9][0-9]*|[a-z]+")
 _HASH = re.compile(r"(?:^|[^0-9a-z])(?=[a-f-]*[0-9])[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){2,}[0-9a-f]*\W*$", re.IGNORECASE)
@@ -90,10 +93,11 @@ FOLDS: Mapping[str, Callable[[str], str]] = {
     "blanks or invisible characters": remove_invisible,
     "escapes such as %20": _remove_escapes,
     "the slashes of a path": lambda text: text.replace("\\", "/"),
-    "the Unicode form": lambda text: unicodedata.normalize("NFKC", text),
+    "the Unicode form": lambda text: unicodedata.normalize("NFKC", _APOSTROPHE.sub("'", text)),
     "quotes or brackets": _remove_quotes,
     # Folding the case may undo the Unicode form.
     "case": lambda text: unicodedata.normalize("NFKC", text.casefold()),
+    "accents": lambda text: unicodedata.normalize("NFKC", _ACCENT.sub("", unicodedata.normalize("NFD", text))),
     "the form of a URL": lambda text: _SCHEME.sub("", text).rstrip("/") or text,
     "a trailing .0": lambda text: _WHOLE_FLOAT.sub(r"\1", text),
     # The zeros of a hash are digits.

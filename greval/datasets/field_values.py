@@ -45,7 +45,9 @@ _NAME_LISTS = frozenset(
     {"essential_docs", "helpful_docs", "essential_repos", "expected_nodes", "start_nodes", "final_nodes"}
 )
 """The parts of gold and of a traversal that are lists of names."""
-_SEPARATOR = re.compile(r"[,;|\n]")
+NAMING_PARTS = ("id", "doc_id", "repo", "version")
+"""The parts of a chunk that are names."""
+_SEPARATOR, _DIGIT = re.compile(r"[,;|\n]"), re.compile(r"\d")
 
 
 def read_document(text: object, metadata: Mapping[str, object], own_id: object = None) -> dict[str, object]:
@@ -286,7 +288,10 @@ def _convert_chunk(item: object) -> object:
 
 
 def _convert_chunk_fields(item: Mapping[str, object]) -> dict[str, object]:
-    return _clean(read_chunk(item), ("id", "doc_id", "repo", "version"))
+    fields = _clean(read_chunk(item), NAMING_PARTS)
+    # A blank id would meet no other, and count as one.
+    blank = [name for name in NAMING_PARTS if fields.get(name) == ""]
+    return {name: part for name, part in fields.items() if name not in blank} if blank else fields
 
 
 def _convert_items(value: object, convert: Callable[[object], object]) -> object:
@@ -321,11 +326,26 @@ def _convert_graph(value: object) -> object:
 
 
 def _convert_names(value: object) -> object:
-    """Convert a single name to a list, and documents with an id to their ids."""
+    """Convert a single name to a list, and documents with an id to their ids; a blank text names nothing."""
     if isinstance(value, list | tuple):
-        return [find_first(item, (*DOC_IDS[:1], *IDS)) or item if isinstance(item, Mapping) else item for item in value]
+        return [
+            find_first(item, (*DOC_IDS[:1], *IDS)) or item if isinstance(item, Mapping) else item
+            for item in value
+            if not (isinstance(item, str) and not item.strip())
+        ]
     # A text that may be several names stays a text, which is a fault.
-    return [value.strip()] if isinstance(value, str) and value.strip() and not _SEPARATOR.search(value) else value
+    return [value.strip()] if isinstance(value, str) and value.strip() and not may_be_several(value) else value
+
+
+def may_be_several(text: str) -> bool:
+    """Return whether a text may be several names rather than one: ids that have a number each are, with blanks between.
+
+    Example:
+        >>> [may_be_several(text) for text in ("d1;d2", "d1 d2", "Ada Lovelace", "Apollo 11")]
+        [True, True, False, False]
+    """
+    words = text.split()
+    return _SEPARATOR.search(text.strip()) is not None or (len(words) > 1 and all(map(_DIGIT.search, words)))
 
 
 def _convert_nodes(value: object) -> object:

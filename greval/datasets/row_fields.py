@@ -17,7 +17,7 @@ from greval.datasets.field_names import (
     map_fields,
     split_dotted,
 )
-from greval.datasets.field_values import as_text
+from greval.datasets.field_values import as_text, may_be_several
 from greval.errors import MethodError
 from greval.records.case import Response, is_grade_mapping
 
@@ -37,7 +37,6 @@ MAX_ID = 200
 MAX_NAME = 120
 _SENTENCE_END = re.compile(r"(\d|\b[a-z]{2,}|\w{4,})[.!?。]$")
 """The end of a sentence, which is not that of `Washington D.C.`"""
-_SEPARATOR = re.compile(r"[,;|\n]")
 _ID = re.compile(r"[!-~]+", re.ASCII)
 """An id has no blank, and no letter of a script that is written without blanks."""
 _ID_MARK = re.compile(r"[\d_/:#@\\-]|\.(?=\w)")
@@ -159,7 +158,7 @@ def _join_part(settled: MappedRow, chunks: object, part: str, column: str, value
         chunk_count = f"{settled.names.get(CHUNKS, CHUNKS)} has {len(items):,}"
         _refuse_part(settled, column, f"has {len(parts):,} where {chunk_count}; give one for each chunk")
         return chunks
-    if isinstance(value, str) and _SEPARATOR.search(value):
+    if isinstance(value, str) and may_be_several(value):
         _refuse_part(settled, column, 'must be a list, got a text; write ["d1", "d2"]')
         return chunks
     names = [as_text(chunk_part) for chunk_part in parts]
@@ -168,7 +167,7 @@ def _join_part(settled: MappedRow, chunks: object, part: str, column: str, value
     joined: list[object] = []
     for item, chunk_part in zip(items, names, strict=True):
         chunk = {"text": item} if isinstance(item, str) else item
-        if not isinstance(chunk, Mapping) or chunk_part is None:
+        if not isinstance(chunk, Mapping) or chunk_part is None or chunk_part == "":
             joined.append(chunk)
         elif part == "id" and is_unique:
             joined.append({"doc_id": chunk_part, **chunk, "id": chunk_part})

@@ -64,6 +64,9 @@ def test_near_is_the_same_from_both_sides(name, other):
         ("['d1']", "d1", "quotes or brackets"),
         ("cafe\u0301", "café", "the Unicode form"),
         ("ｑ1", "q1", "the Unicode form"),  # noqa: RUF001 - the letter is full-width
+        ("Ada’s notes", "Ada's notes", "the Unicode form"),  # noqa: RUF001 - an apostrophe as in print
+        ("Café Zürich", "Cafe Zurich", "accents"),
+        ("a−b", "a-b", "separators such as - and _"),  # noqa: RUF001 - a minus
         ("1.0", "1", "a trailing .0"),
         ("q1.0", "q1", "a trailing .0"),
         ("001", "1", "leading zeros"),
@@ -117,6 +120,7 @@ def test_several_differences_are_named_together():
         ("d1.txt", "d1.md"),
         ("v1.10", "v1.1"),
         ("Ada Lovelace", "Ada"),
+        ("がく", "かく"),
         ("", "d1"),
         ('""', "''"),
     ],

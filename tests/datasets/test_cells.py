@@ -148,6 +148,9 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
     "DROP": ({"gold_answers": "{'spans': ['Ada'], 'types': ['span']}"}, with_expected("Ada")),
     "gold documents": ({"gold.essential_docs": "['d1', 'd2']"}, Case(**BASE, gold={"essential_docs": ["d1", "d2"]})),
     "gold documents by their name": ({"essential_docs": '["d1"]'}, Case(**BASE, gold={"essential_docs": ["d1"]})),
+    "a blank name in gold": ({"essential_docs": '["d1", ""]'}, Case(**BASE, gold={"essential_docs": ["d1"]})),
+    "ids with blanks between": ({"essential_docs": "d1 d2"}, "gold.essential_docs: must be a list, got 'd1 d2'"),
+    "a name with a blank": ({"essential_docs": "Apollo 11"}, Case(**BASE, gold={"essential_docs": ["Apollo 11"]})),
     "gold as an object": ({"gold": "{'expected_nodes': ['Ada']}"}, Case(**BASE, gold={"expected_nodes": ["Ada"]})),
     "triples": ({"triples": "[('Ada', 'wrote', 'it')]"}, Case(**BASE, triples=[("Ada", "wrote", "it")])),
     "edges": (

@@ -126,6 +126,15 @@ def test_parts_of_chunks_have_columns():
     assert rank(read_one({"names": ["x.md"]}, {"chunks.doc_id": "names"})) == ["x.md"]
 
 
+def test_several_ids_in_a_text_are_no_id():
+    """Ids with blanks between would be one id that nothing meets; a blank id is none."""
+    fault = read_one({"retrieved_ids": "d1 d2"})
+    assert isinstance(fault, RowFault)
+    assert "retrieved_ids: must be a list, got a text" in fault.message
+    case = read_one({"chunks": [{"text": "a", "doc_id": ""}, {"text": "b", "id": ""}]})
+    assert [(chunk.id, chunk.doc_id) for chunk in case.chunks] == [("c1", None), ("c2", None)]
+
+
 def test_a_list_of_another_length_is_reported():
     """A part that was named for the chunks and does not fit them is a fault; one that was guessed is not read."""
     (row,) = read_records([{"question": "?", "contexts": ["a", "b"], "n": ["x"]}], columns={"chunks.doc_id": "n"})
