@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from greval._util.row_index import RowIndex, hash_key
 from greval._util.wording import format_count
-from greval.datasets.field_names import format_printable, is_name_of_part
+from greval.datasets.field_names import MappedRow, format_printable, is_name_of_part
 from greval.datasets.file_identity import UNKNOWN_SOURCE, CaseSource, identify_file
 from greval.datasets.json_files import BOM, LIST_UNIT, RawRow, read_json_lines
 from greval.datasets.row_conversion import (
@@ -31,10 +32,15 @@ from greval.datasets.row_purpose import CASE_ROWS, holds_spans
 from greval.datasets.row_sources import STDIN, build_column_map, check_file, read_rows
 from greval.errors import DataError
 from greval.records.case import TAG, Case
+from greval.records.scale_values import NOT_GIVEN
 
 if TYPE_CHECKING:
     from greval.datasets.column_map import ColumnMap
 
+MISSING_WORDS = NOT_GIVEN - {""}
+MAX_WORD = max(map(len, MISSING_WORDS))
+WORD_FIELDS = ("id", "question", "method", "answer", "expected_answer")
+"""The fields in which a word such as `NA` may be meant, but is more often what a program wrote for a missing value."""
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 MAX_COLUMNS = 1000
 """The most columns of each kind that are recorded."""
@@ -100,12 +106,14 @@ class CaseReader:
         self._notes: dict[str, None] = {}
         self._made = 0
         self._paired = 0
+        self._missing_words = Counter[tuple[str, str]]()
         self._finder = MethodColumnFinder()
 
     def __iter__(self) -> Iterator[Case | RowFault]:
         seen_cases = _SeenCases()
         position = 0
         self._made = self._paired = 0
+        self._missing_words.clear()
         self._finder = MethodColumnFinder()
         with translate_errors(self._name):
             for position, row in enumerate(self._rows(), 1):
@@ -210,7 +218,14 @@ class CaseReader:
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks on how the file was read so far, such as its encoding."""
-        return tuple(self._notes)
+        return (*self._notes, *filter(None, [self.describe_missing_words()]))
+
+    def describe_missing_words(self) -> str | None:
+        """Describe which texts so far are words for a missing value, such as `NA` from R; None if no text is."""
+        if not self._missing_words:
+            return None
+        words = (f"{column} is {word} in {format_count(n, 'row')}" for (column, word), n in self._missing_words.items())
+        return f"{', '.join(words)}, read as a text; leave such a cell empty if nothing was recorded"
 
     @property
     def ignored_columns(self) -> tuple[str, ...]:
@@ -231,7 +246,10 @@ class CaseReader:
         tags = {name: target for name, target in self._mapping.items() if _keeps_name(name, target)}
         mapped = [f"{name} as {target}" for name, target in self.mapping.items() if name not in tags]
         missing = self._columns.missing if self._columns else {}
-        parts = [*self._notes, *(f"no row has {source}, which is to be {target}" for target, source in missing.items())]
+        parts = [
+            *self.remarks,
+            *(f"no row has {source}, which is to be {target}" for target, source in missing.items()),
+        ]
         parts += [f"read {', '.join(map(format_printable, mapped))}"] if mapped else []
         parts += [f"tags are {', '.join(map(format_printable, tags))}"] if tags else []
         parts += [f"{format_count(self._paired, 'row')} without an id matched by the question"] if self._paired else []
@@ -289,11 +307,18 @@ class CaseReader:
         if isinstance(case, str):
             row_id = get_id(settled, made_id)
             return self._build_fault(row, case, format_printable(row_id) if isinstance(row_id, str) else made_id)
+        self._count_missing_words(settled)
         if not case.method:
             self._finder.add(case, settled)
         if self._check and (refusal := self._check(case)):
             return self._build_fault(row, refusal, format_printable(case.id))
         return self._assign_id(case, position, seen_cases, needs_id=settled.values.get("id") in (None, ""), row=row)
+
+    def _count_missing_words(self, settled: MappedRow) -> None:
+        for field_name in WORD_FIELDS:
+            text = settled.values.get(field_name)
+            if isinstance(text, str) and len(text) <= MAX_WORD and (word := text.strip()).casefold() in MISSING_WORDS:
+                self._missing_words[format_printable(settled.names.get(field_name, field_name)), word] += 1
 
     def _assign_id(
         self, case: Case, position: int, seen_cases: _SeenCases, *, needs_id: bool, row: RawRow | None = None

@@ -416,7 +416,7 @@ async def evaluate_async(
 
 
 def _warn_unread(work: JudgingLoop, reading: CaseReader, folder: Path) -> None:
-    """Warn about rows that are not cases, ignored field names, a column that seems to be the method, and joins."""
+    """Warn about rows that are not cases, ignored names, words for nothing, a column of methods, and joins."""
     unread, row_count = work.counter.unread, work.row_count
     if unread and unread < row_count:
         lines = [
@@ -426,6 +426,8 @@ def _warn_unread(work: JudgingLoop, reading: CaseReader, folder: Path) -> None:
         warnings.warn("\n".join(lines), DataWarning, stacklevel=3)
     if ignored := reading.describe_ignored():
         warnings.warn(f"{reading.name}: {ignored}", DataWarning, stacklevel=3)
+    if words := reading.describe_missing_words():
+        warnings.warn(f"{reading.name}: {words}", DataWarning, stacklevel=3)
     if proposal := reading.describe_proposal(lambda columns: f"columns={dict(columns)}"):
         warnings.warn(f"{reading.name}: {proposal}", DataWarning, stacklevel=3)
     with Store.open(folder) as finished:

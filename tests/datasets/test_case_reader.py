@@ -238,6 +238,16 @@ def test_a_case_that_was_there_already_is_a_fault_that_names_both_places(tmp_pat
     assert repeated.message == f"id: 1 is at {tmp_path}/a.jsonl:1 already; give each case its own"
 
 
+def test_words_for_nothing_are_texts_that_are_reported(tmp_path):
+    """R writes NA for what is missing; it may also be the answer, so it is neither dropped nor read without a word."""
+    table = "id,question,response,reference\nq1,Who?,NA,Ada\nq2,When?,NA,none\nq3,Where?,Here.,There.\n"
+    reading = wrote(tmp_path, "a.csv", table)
+    assert [case.answer for case in reading] == ["NA", "NA", "Here."]
+    told = "response is NA in 2 rows, reference is none in 1 row, read as a text; leave such a cell empty"
+    assert told in reading.notice()
+    assert any(told in remark for remark in reading.remarks)
+
+
 def test_all_faults_of_a_row_are_reported_with_the_nearest_known_name(tmp_path):
     """A row is mended in one go: each fault has its field as the file calls it."""
     row = {"qestion": "q", "contexts": [{"txt": "x"}, 3], "usage": {"llm_calls": -1}, "gold": {"essential_doc": []}}
