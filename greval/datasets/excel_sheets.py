@@ -11,7 +11,7 @@ from zipfile import BadZipFile, ZipFile
 
 from greval._util.wording import format_names
 from greval.datasets.field_names import format_printable
-from greval.datasets.field_values import as_text, format_moment
+from greval.datasets.field_values import as_text, format_scalar
 from greval.datasets.json_files import LIST_UNIT, RawRow
 from greval.datasets.row_faults import refuse_large_content
 from greval.datasets.tables import check_columns, name_columns
@@ -112,4 +112,4 @@ def _format_cell(cell: object) -> str:
     """Return the content of a cell as text, as an export to CSV would have it."""
     if isinstance(cell, bool):
         return str(cell).lower()
-    return "" if cell is None else str(as_text(format_moment(cell)))
+    return "" if cell is None else str(as_text(format_scalar(cell)))

@@ -9,6 +9,8 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from functools import partial
 from math import isfinite
+from pathlib import PurePath
+from uuid import UUID
 
 from greval._util.wording import find_typo
 from greval.datasets.conversations import unwrap_serialised
@@ -192,8 +194,10 @@ def as_text(value: object) -> object:
     return str(int(value) if is_whole else value)
 
 
-def format_moment(value: object) -> object:
-    """Return a date or time as text and a decimal number as a float, as an export to CSV has them; else the value."""
+def format_scalar(value: object) -> object:
+    """Return a date, a time, a UUID or a path as text and a decimal number as a float, as in CSV; else the value."""
+    if isinstance(value, UUID | PurePath):
+        return str(value)
     if isinstance(value, datetime):
         # Spreadsheets keep a date as its midnight.
         return value.date().isoformat() if value.time() == time() else value.isoformat(sep=" ")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from greval.datasets.field_names import format_printable
-from greval.datasets.field_values import format_moment
+from greval.datasets.field_values import format_scalar
 from greval.datasets.json_files import LIST_UNIT, RawRow
 from greval.datasets.row_faults import MAX_ROW_BYTES, VALUE_BYTES, explain_many_bytes, refuse_large_content
 from greval.datasets.tables import check_columns
@@ -182,7 +182,7 @@ def _build_parquet_row(
 ) -> RawRow:
     if isinstance(values, str):
         return RawRow(number, faults={"": values}, unit=LIST_UNIT)
-    written = {name: format_moment(values[name]) for name in moments}
+    written = {name: format_scalar(values[name]) for name in moments}
     return RawRow(number, {**unread, **values, **written}, unit=LIST_UNIT)
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from greval.datasets.field_values import format_moment
+from greval.datasets.field_values import format_scalar
 from greval.datasets.json_files import LIST_UNIT, RawRow, build_row
-from greval.datasets.row_faults import RowFault
+from greval.datasets.row_faults import RowFault, explain_repeated_names
 from greval.datasets.row_purpose import RowPurpose
+from greval.errors import DataError
 from greval.records.case import Case
 
 BYTE_ORDER_MARK = "\ufeff"
@@ -46,8 +47,21 @@ def is_table(value: object) -> bool:
 
 def read_record_rows(records: object, purpose: RowPurpose) -> Iterator[RawRow | Case | RowFault]:
     """Yield what a program passes as raw rows; cases and faulty rows stay as they are."""
+    _refuse_repeated_names(records)
     for number, record in enumerate(_iterate_records(records), 1):
         yield record if isinstance(record, Case | RowFault) else _convert_row(record, number, purpose)
+
+
+def _refuse_repeated_names(records: Any) -> None:  # noqa: ANN401 - as below
+    """Raise `DataError` if a table has a name twice, as a row could hold one of its columns only."""
+    if isinstance(records, csv.DictReader):
+        names = records.fieldnames or ()
+    else:
+        # A frame of pandas may have a column of any name, such as `column_names`.
+        has_arrays = hasattr(records, "to_pylist")
+        names = (records.column_names if has_arrays else records.columns) if is_table(records) else ()
+    if fault := explain_repeated_names(names):
+        raise DataError(f"the table: {fault}")
 
 
 def _iterate_records(records: Any) -> Iterable[object]:  # noqa: ANN401 - tables of packages that are not imported
@@ -63,11 +77,19 @@ def _iterate_records(records: Any) -> Iterable[object]:  # noqa: ANN401 - tables
     elif hasattr(records, "to_pylist"):  # pyarrow
         rows = records.to_pylist()
     else:
-        if any(name is not None for name in records.index.names):
-            # An index of pandas that has a name is a column.
-            records = records.reset_index()
+        records = _add_index(records)
         rows = (dict(zip(records.columns, row, strict=True)) for row in records.itertuples(index=False, name=None))
     return rows
+
+
+def _add_index(frame: Any) -> Any:  # noqa: ANN401 - a frame of pandas, which is not imported
+    """Return a frame of pandas in which an index that has a name is a column, once if it is one already."""
+    doubled = [name for name in frame.index.names if name is not None and name in frame.columns]
+    for name in doubled:
+        if not frame.set_index(name).index.equals(frame.index.get_level_values(name)):
+            raise DataError(f"{name} is a column of the table and its index, with other values; rename or drop one")
+    frame = frame.reset_index(level=doubled, drop=True) if doubled else frame
+    return frame.reset_index() if any(name is not None for name in frame.index.names) else frame
 
 
 def _convert_row(record: object, number: int, purpose: RowPurpose) -> RawRow:
@@ -109,7 +131,7 @@ def _convert_object(value: Any) -> object:  # noqa: ANN401 - as above
         return to_plain(value.tolist())
     if (content := read_attributes(value)) is not None:
         return to_plain(content)
-    return None if type(value).__name__ in _MISSING_TYPES else format_moment(value)
+    return None if type(value).__name__ in _MISSING_TYPES else format_scalar(value)
 
 
 def read_attributes(instance: Any) -> Mapping[str, object] | None:  # noqa: ANN401 - an object of any package

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from greval._util.wording import format_count
+from greval.datasets.field_names import format_printable
 from greval.errors import DataError, word_message
 from greval.records.record import Record
 
@@ -121,6 +123,12 @@ def explain_many_fields(count: int) -> str | None:
     if count <= MAX_ROW_FIELDS:
         return None
     return f"has {count:,} fields, more than {MAX_ROW_FIELDS:,}, {_MOST_OF_A_ROW}"
+
+
+def explain_repeated_names(names: Iterable[object]) -> str | None:
+    """Return that a table has columns of one name, of which only one could be read, or None."""
+    repeated = [name for name, times in Counter(map(str, names)).items() if times > 1]
+    return f"{', '.join(map(format_printable, repeated))} is there twice; rename or drop one" if repeated else None
 
 
 def refuse_large_content(location: str, unpacked: int, packed: int = 0) -> None:

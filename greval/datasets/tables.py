@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
-from collections import Counter, deque
+from collections import deque
 from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING, TextIO
 
 from greval.datasets.cells import NO_NAME
-from greval.datasets.field_names import format_printable
 from greval.datasets.json_files import RawRow, describe_encoding_fault
-from greval.datasets.row_faults import HEADER_CHARACTERS, MAX_ROW_BYTES, explain_many_fields
+from greval.datasets.row_faults import HEADER_CHARACTERS, MAX_ROW_BYTES, explain_many_fields, explain_repeated_names
 from greval.datasets.text_encoding import TextEncoding, detect_encoding
 from greval.errors import DataError
 
@@ -178,9 +177,8 @@ def check_columns(names: Sequence[str], location: str, check_needed: ColumnCheck
     """
     if fault := explain_many_fields(len(names)):
         raise DataError(f"{location}: {fault}")
-    duplicates = [format_printable(name) for name, times in Counter(names).items() if times > 1]
-    if duplicates:
-        raise DataError(f"{location}: {', '.join(duplicates)} is there twice; rename or drop one")
+    if fault := explain_repeated_names(names):
+        raise DataError(f"{location}: {fault}")
     check_needed(names, location)
 
 

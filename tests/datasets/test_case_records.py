@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import PurePosixPath
+from uuid import UUID
 
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from greval.datasets.case_reader import read_cases
@@ -103,6 +106,30 @@ def test_a_table_by_column_is_read_at_every_door(tmp_path):
     for several in ({**columns, "response": ["Ada"]}, {"question": "Who?"}, {"question": []}):
         with pytest.raises(DataError, match="expected several, got dict"):
             read_records(several)
+
+
+@pytest.mark.parametrize("is_arrow", [False, True])
+def test_a_table_with_a_name_twice_is_refused(is_arrow):
+    """Of two columns of one name neither is left out in silence, in Python as in a file."""
+    table = pd.DataFrame([["Who?", "Ada", "Bob"]], columns=["question", "answer", "answer"])
+    columns = [pa.array(["Who?"]), pa.array(["Ada"]), pa.array(["Bob"])]
+    with pytest.raises(DataError, match="answer is there twice; rename or drop one"):
+        [*read_records(pa.table(columns, names=[*table]) if is_arrow else table)]
+
+
+def test_an_index_that_is_a_column_too_is_read_once():
+    """`set_index(drop=False)` doubles a column; if index and column differ, nobody can tell which is meant."""
+    table = pd.DataFrame({"id": ["a", "b"], "question": ["Who?", "When?"]})
+    assert [case.id for case in read_records(table.set_index("id", drop=False))] == ["a", "b"]
+    table.index = pd.Index(["c", "d"], name="id")
+    with pytest.raises(DataError, match="id is a column of the table and its index, with other values"):
+        [*read_records(table)]
+
+
+def test_ids_of_a_program_are_texts():
+    """A UUID and a path are read as the texts that a file has in their place."""
+    (case,) = read_records([{"id": UUID(int=5), "question": "Who?", "retrieved_ids": [PurePosixPath("docs/a.md")]}])
+    assert (case.id, case.chunks[0].doc_id) == ("00000000-0000-0000-0000-000000000005", "docs/a.md")
 
 
 class Split:
