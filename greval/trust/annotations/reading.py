@@ -41,6 +41,8 @@ _COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
 """The names that the column of each field may have."""
 _ITEM_FIELDS = ("sample_id", "method", "metric", "item")
 """The fields that say what was judged; a table of results has them under these names."""
+PRODIGY_MARKS = frozenset({"_input_hash", "_task_hash", "_session_id"})
+"""Columns of Prodigy, in whose exports `answer` says whether a suggested label was accepted."""
 _ESCAPED = frozenset({".csv", ".tsv"})
 """The endings of tables in which greval writes an apostrophe before what a spreadsheet would read as a formula."""
 
@@ -280,6 +282,13 @@ class _AnnotationReader:
             if faults := _find_row_faults(row):
                 self._add_fault(location, item.get("sample_id"), faults)
                 continue
+            decision = None if PRODIGY_MARKS.isdisjoint(values) else values.get("answer")
+            if decision == "reject":
+                why = "answer: the label was rejected, and which one is meant is not recorded; give it, or drop the row"
+                self._add_fault(location, item.get("sample_id"), why)
+                continue
+            if decision == "ignore":
+                item["status"] = "discarded"
             for column in columns or [_LabelColumn("value", "value")]:
                 entry = {**defaults, **item, **(shared or {}), "value": values.get(column.key)}
                 if column.annotator is not None:
@@ -320,6 +329,9 @@ def parse_annotation(
     """Parse the fields of an annotation, or return a description of all errors in them."""
     values = {name: as_text(value) if name in TEXT_FIELDS else value for name, value in fields.items()}
     scale = scales.get(str(values.get("metric")))
+    if isinstance(listed := values.get("value"), list | tuple) and len(listed) == 1:
+        # Tools in which an item may have several labels list them.
+        values["value"] = listed[0]
     # A bool of JSON or Parquet is read like the word that a CSV file has in its place.
     if isinstance(values.get("value"), bool):
         values["value"] = str(values["value"]).lower()

@@ -395,6 +395,24 @@ def build_annotation(**fields):
     return Annotation(**{"sample_id": "q1", "metric": "depth", "annotator": "ana", **fields})
 
 
+def test_decisions_of_prodigy(tmp_path):
+    """A label that was rejected is none, one that was ignored does not count, and a list of one label is this label."""
+    decisions = [("Yes", "accept"), (["No"], "accept"), ("Yes", "reject"), ("Yes", "ignore")]
+    rows = [
+        {"id": f"q{n}", "label": label, "answer": decision, "_input_hash": n, "_annotator_id": "ana"}
+        for n, (label, decision) in enumerate(decisions, 1)
+    ]
+    file = read(tmp_path, "prodigy.jsonl", "\n".join(map(json.dumps, rows)), SCALES, metric="right")
+    assert [(row.sample_id, row.value, row.status) for row in file] == [
+        ("q1", "Yes", "submitted"),
+        ("q2", "No", "submitted"),
+        ("q4", "Yes", "discarded"),
+    ]
+    assert {row.annotator for row in file} == {"ana"}
+    (fault,) = file.faults
+    assert (fault.id, "the label was rejected" in fault.message) == ("q3", True)
+
+
 def test_only_submitted_values_of_known_metrics_are_parsed():
     """Drafts stay as they are, and so do values of metrics whose scale is not known."""
     scales = {"depth": SCALES["depth"]}
