@@ -21,6 +21,8 @@ RankOrder = Literal["score", "rank", "file"]
 TieOrder = Literal["given", "trec_eval"]
 """The order of documents with the same score: that of the file, or by falling id."""
 QUESTION, DOCUMENT, SCORE, RANK, GRADE = "question", "document", "score", "rank", "grade"
+RUN = "name"
+"""The field with the name of a run."""
 ID_FIELDS, NUMBER_FIELDS = (QUESTION, DOCUMENT), (SCORE, RANK, GRADE)
 QUESTION_NAMES = ("question_id", "query_id", "qid", "topic_id", "topic", "question", "query")
 DOCUMENT_NAMES = ("doc_id", "document_id", "docid", "docno", "corpus_id", "passage_id", "pid", "document", "doc")
@@ -111,7 +113,7 @@ def find_ranked_columns(names: Sequence[str], purpose: RowPurpose) -> dict[str, 
     # BEIR calls the grade a score, so that its judgements look like a run.
     forms = (QRELS_ROWS, RUN_ROWS) if purpose.ranked_as == "qrels" else (RUN_ROWS, QRELS_ROWS)
     for form in forms:
-        fields = {**form.fields, "name": METHOD_NAMES, "": UNUSED_NAMES}
+        fields = {**form.fields, RUN: METHOD_NAMES, "": UNUSED_NAMES}
         by_name = {name: field for field, listed in fields.items() for name in listed if name not in TEXT_NAMES}
         columns = {name: by_name[fold_name(name)] for name in names if fold_name(name) in by_name}
         present_fields = {*columns.values()}
@@ -128,8 +130,9 @@ def group_by_question(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
     """Bring rows of documents together: a row of a run is then the ranking of a question, one of qrels its gold.
 
     The documents of a run are ranked by falling score, or by rank if it has no scores; equal ones keep their order. The
-    rows of a question follow each other. The name of the run is the method. The grades of qrels are kept; if no grade
-    of the file is above 1, the documents of grade 1 are essential.
+    name of the run is the method, and a question of several runs has a ranking for each. The rows of a question follow
+    each other, so that a large run is never held as a whole: `DataError` is raised if they do not. The grades of qrels
+    are kept; if no grade of the file is above 1, the documents of grade 1 are essential.
     """
     remaining = iter(rows)
     first = next(remaining, None)
@@ -139,20 +142,34 @@ def group_by_question(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
 
 
 def _group_rankings(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
+    ended: set[tuple[object, object]] = set()
     for _, group in groupby(rows, key=lambda row: row.values.get(QUESTION)):
-        ranked = [*group]
-        number = SCORE if SCORE in ranked[0].values else RANK
-        cells = [read_ranked_row(row, (DOCUMENT, number), name) for row in ranked]
-        # The sort is stable: documents with equal numbers keep their order.
-        cells.sort(key=lambda pair: -float(pair[1]) if number == SCORE else float(pair[1]))
-        chunks = [
-            {"id": document, "doc_id": document, **({SCORE: value} if number == SCORE else {})}
-            for document, value in cells
-        ]
-        (question,) = read_ranked_row(ranked[0], (QUESTION,), name)
-        values = {"id": question, "question": question, "chunks": chunks}
-        method = ranked[0].values.get("name")
-        yield replace(ranked[0], values={**values, **({"method": method} if method else {})})
+        by_run: dict[object, list[RawRow]] = {}
+        for row in group:
+            by_run.setdefault(row.values.get(RUN), []).append(row)
+        for run, ranked in by_run.items():
+            (question,) = read_ranked_row(ranked[0], (QUESTION,), name)
+            if (question, run) in ended:
+                raise DataError(
+                    f"{name}{ranked[0].unit}{ranked[0].number}: the rows of question {question!r} must follow each "
+                    "other, and rows of another question are between them; sort the rows by question"
+                )
+            ended.add((question, run))
+            values: dict[str, object] = {"id": question, "question": question, "chunks": _rank_documents(ranked, name)}
+            if run:
+                values["method"] = run
+            yield replace(ranked[0], values=values)
+
+
+def _rank_documents(rows: Sequence[RawRow], name: str) -> list[dict[str, object]]:
+    """Return the documents of rows as chunks, best first."""
+    number = SCORE if SCORE in rows[0].values else RANK
+    cells = [read_ranked_row(row, (DOCUMENT, number), name) for row in rows]
+    # The sort is stable: documents with equal numbers keep their order.
+    cells.sort(key=lambda pair: -float(pair[1]) if number == SCORE else float(pair[1]))
+    return [
+        {"id": document, "doc_id": document, **({SCORE: value} if number == SCORE else {})} for document, value in cells
+    ]
 
 
 def _group_judgements(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:

@@ -23,13 +23,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from greval.datasets.field_names import fold_name
+from greval.datasets.field_names import fold_name, format_printable
 from greval.datasets.json_files import BOM, InvalidJsonError, parse_json
 from greval.datasets.labelled_rows import find_columns, open_labelled_rows
 from greval.datasets.ranked_rows import (
+    DOCUMENT,
     ID_FIELDS,
+    METHOD_NAMES,
     NUMBER_FIELDS,
     QUESTION,
+    RUN,
+    RUN_ROWS,
     WHOLE_NUMBERS,
     read_ranked_cell,
     read_ranked_row,
@@ -114,6 +118,25 @@ def read_frame(path: Path, columns: FrameColumns) -> pl.DataFrame:
             return read_frame_by_rows(file, columns) if frame is None else frame
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path}: cannot be read: {error}") from error
+
+
+def refuse_several_runs(path: Path, named: Mapping[str, str]) -> None:
+    """Raise `DataError` if a document of a question is in two runs of a file, which would be one ranking."""
+    purpose = replace(RUN_ROWS, fields={**RUN_ROWS.fields, RUN: METHOD_NAMES})
+    with _unpack_file(path) as file:
+        rows, field_columns = open_labelled_rows(file, purpose, named)
+        if RUN not in field_columns:
+            return
+        runs: dict[tuple[object, object], object] = {}
+        for row in rows:
+            run = row.values.get(RUN)
+            first = runs.setdefault((row.values.get(QUESTION), row.values.get(DOCUMENT)), run)
+            if first != run:
+                raise DataError(
+                    f"{path}{row.unit}{row.number}: the column {format_printable(field_columns[RUN])} names several "
+                    f"runs, such as {format_printable(repr(first))} and {format_printable(repr(run))}; give each run a "
+                    "file of its own"
+                )
 
 
 def check_polars() -> None:

@@ -126,6 +126,30 @@ def test_a_table_of_documents_has_the_cases_of_a_run(tmp_path, name):
     assert [(chunk.doc_id, chunk.score) for chunk in first.chunks] == [("d1", None), ("d2", None)]
 
 
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.jsonl", "frame", "rows"])
+def test_a_table_of_several_runs_has_the_cases_of_each(tmp_path, name):
+    """Rows of two runs are two rankings of a question, however they are sorted within it."""
+    rows = [
+        {"qid": question, "docid": document, "score": score, "run": run}
+        for question in ("q1", "q2")
+        for document, score in (("d1", 0.9), ("d2", 0.5))
+        for run in ("bm25", "dense")
+    ]
+    read = read_records if name in {"frame", "rows"} else read_cases
+    cases = [*read(write_rows(tmp_path, name, rows))]
+    assert [(case.id, case.method) for case in cases] == [
+        *(("q1", "bm25"), ("q1", "dense"), ("q2", "bm25"), ("q2", "dense")),
+    ]
+    assert all([chunk.doc_id for chunk in case.chunks] == ["d1", "d2"] for case in cases)
+
+
+def test_rows_of_a_question_apart_from_each_other_are_refused(tmp_path):
+    """A ranking is never cut into parts of which the first counts."""
+    text = "qid,docid,score\nq1,d1,0.9\nq2,d1,0.9\nq1,d2,0.8\n"
+    with pytest.raises(DataError, match=r"a\.csv:4: the rows of question 'q1' must follow each other"):
+        [*read_cases(wrote(tmp_path, "a.csv", text))]
+
+
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.parquet", "a.jsonl", "a.json"])
 def test_a_table_of_grades_is_gold(tmp_path, name):
     """The judgements of BEIR as a table are the gold that they are as lines of TREC, also where cases are read."""

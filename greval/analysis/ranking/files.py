@@ -8,7 +8,7 @@ from pathlib import Path
 from greval.analysis.ranking.qrels import Qrels
 from greval.analysis.ranking.rankings import Rankings
 from greval.datasets.ranked_rows import GRADE, QRELS_ROWS, RANK, RUN_ROWS, SCORE, RankOrder, TieOrder
-from greval.datasets.row_frames import FrameColumns, read_frame
+from greval.datasets.row_frames import FrameColumns, read_frame, refuse_several_runs
 from greval.datasets.row_purpose import RowPurpose
 from greval.errors import DataError
 
@@ -68,7 +68,8 @@ def read_rankings(
             falling id.
 
     Raises:
-        DataError: If the file cannot be read or is empty, or a row is not a result; the message names file and line.
+        DataError: If the file cannot be read or is empty, a row is not a result, or rows are of several runs; the
+            message names file and line.
 
     Example:
         >>> import tempfile
@@ -81,7 +82,11 @@ def read_rankings(
     frame = read_frame(
         Path(path), FrameColumns(RUN_ROWS, NUMBERS[order], field_columns, is_required=order in {SCORE, RANK})
     )
-    return Rankings.from_frame(frame, ties=ties)
+    rankings = Rankings.from_frame(frame, ties=ties)
+    if len(rankings.ranked) < len(frame):
+        # A document that is there twice may be of two runs.
+        refuse_several_runs(Path(path), field_columns)
+    return rankings
 
 
 def _check_fields(columns: Mapping[str, str], purpose: RowPurpose) -> dict[str, str]:

@@ -207,6 +207,23 @@ def test_scattered_questions_are_brought_together(tmp_path):
         assert (rankings.questions, list_documents(rankings)) == (("q1", "q2"), ["d2", "d1", "d1"])
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("two.csv", "qid,docid,score,system\nq1,d1,0.9,bm25\nq1,d1,0.8,dense\n"),
+        ("two.run", "q1 Q0 d1 1 0.9 bm25\nq1 Q0 d1 1 0.8 dense\n"),
+    ],
+)
+def test_several_runs_in_a_file_are_refused(tmp_path, name, content):
+    """The documents of two runs are not one ranking; a document that one run has twice is in it once."""
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DataError, match="names several runs, such as 'bm25' and 'dense'"):
+        read_rankings(path)
+    path.write_text(content.replace("dense", "bm25"), encoding="utf-8")
+    assert list_documents(read_rankings(path)) == ["d1"]
+
+
 def test_a_missing_file_is_told(tmp_path):
     """A file that is not there is told by its name, with that of a similar one."""
     write_table(tmp_path / "bm25.csv", ("qid", "docid"), [row[:2] for row in RUN])
