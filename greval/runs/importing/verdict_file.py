@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from greval._util.joins import IdJoin, JoinSide, build_join
 from greval._util.wording import format_count
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.field_names import fold_name, format_printable, list_names, map_fields
@@ -78,6 +80,8 @@ def read_verdict_file(
     else:
         verdict_file.join_cases(cases)
     verdict_file.collect()
+    if cases is not None and (join := verdict_file.join).met_nothing:
+        raise DataError(f"{rows.name}: {join.describe()}; give a verdict and its case one id")
     return verdict_file
 
 
@@ -111,10 +115,28 @@ def _check_columns(rows: LabelledRows, metrics: Sequence[Metric]) -> None:
                 f"{rows.name}: no column holds the verdicts of {metric.name}; name the column: {hint}, or with --scale "
                 f"the metric like its column: --name NAME ({column_list})"
             )
+        if metric.name not in rows.columns and "metric" in rows.columns:
+            _check_metric_names(rows, metric)
     if not {"id", "question"} & names.keys() and not any(fold_name(name) in list_names("question") for name in names):
         raise DataError(
             f"{rows.name}: no column says which case a verdict is of; name it: --column id=NAME ({column_list})"
         )
+
+
+def _check_metric_names(rows: LabelledRows, metric: Metric) -> None:
+    """Raise `DataError` if a file names the metric of each row and no row is of this one."""
+    names = dict.fromkeys(str(row.values.get("metric") or "") for row in rows.rows)
+    if fold_name(metric.name) not in map(fold_name, names):
+        column = format_printable(rows.columns["metric"])
+        raise DataError(
+            f"{rows.name}: no row is a verdict of {metric.name}; the column {column} has "
+            f"{format_printable(', '.join(names), 200)}: name the metric like its rows (--name NAME), or rename the "
+            "column if it does not hold metrics"
+        )
+
+
+def _name_case(key: CaseKey) -> str:
+    return f"{key[0]} ({key[1]})" if key[1] else key[0]
 
 
 class VerdictFile:
@@ -191,10 +213,32 @@ class VerdictFile:
         """The notes on how the file was read, for people."""
         renamed = [f"{column} as {name}" for name, column in self._rows.renamed.items()]
         notes = [f"{self._rows.name}: read {', '.join(map(format_printable, renamed))}."] if renamed else []
-        without = sum(imported.case is None for imported in self._found.values())
-        if without and self._cases:
-            notes.append(f"{format_count(without, 'case')} of these verdicts are not among the cases, so without texts")
+        if names := self._find_other_metrics():
+            count = format_count(sum(names.values()), "row")
+            notes.append(f"{count} of other metrics not imported: {format_printable(', '.join(names), 200)}")
+        if self._cases and (unmet := self.join.left.total - self.join.left.met):
+            message = f"{format_count(unmet, 'case')} of these verdicts are not among the cases, so without texts"
+            notes.append(f"{message}{self.join.describe_difference()}")
         return [note for note in (*notes, self._notice) if note]
+
+    @property
+    def join(self) -> IdJoin:
+        """The join of the verdicts with the cases."""
+        met = {imported.id for imported in self._found.values() if imported.case}
+        unmet = [_name_case(key) for key, imported in self._found.items() if imported.case is None]
+        unused = [_name_case(key) for key in self._cases if key[0] not in met]
+        return build_join(
+            JoinSide("judged cases", len(self._found), len(self._found) - len(unmet), tuple(unmet)),
+            JoinSide("cases", len(self._cases), len(self._cases) - len(unused), tuple(unused)),
+        )
+
+    def _find_other_metrics(self) -> Counter[str]:
+        """Count the rows by metric that are verdicts of none of the metrics, if the file names the metric of each."""
+        if "metric" not in self._rows.columns or all(metric.name in self._rows.columns for metric in self._metrics):
+            return Counter()
+        own_names = {fold_name(metric.name) for metric in self._metrics}
+        names = (str(row.values.get("metric") or "") for row in self._rows.rows)
+        return Counter(name for name in names if fold_name(name) not in own_names)
 
     def _get_key(self, row: RawRow) -> CaseKey:
         """Return the id and the method of a row, empty if it has none."""

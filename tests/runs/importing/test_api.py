@@ -237,7 +237,27 @@ def test_cases_of_another_file_are_joined_by_id(tmp_path):
         ("1", "", None),
         ("q1", "walk", "v"),
     }
-    assert any("not among the cases" in note for note in notes)
+    assert any("not among the cases, so without texts, such as '1' and 'q2" in note for note in notes)
+    with pytest.raises(
+        DataError, match=r"0 of 1 judged cases met 0 of 2 cases; 'Q1 \(Walk\)' and 'q1 \(walk\)' differ"
+    ):
+        import_verdicts(
+            [{"id": "Q1", "method": "Walk", "value": 2}],
+            [QUALITY],
+            out=tmp_path / "none",
+            cases=tmp_path / "cases.jsonl",
+        )
+
+
+def test_rows_of_other_metrics_are_counted(tmp_path):
+    """A file with the verdicts of several metrics says which were left out, and is refused if all were."""
+    rows = [{"id": "q1", "metric": "Quality", "value": 2}, {"id": "q2", "metric": "tone", "value": 1}]
+    notes = []
+    run = import_verdicts(rows, [QUALITY], out=tmp_path / "run", on_note=notes.append)
+    assert run.progress.scored == 1
+    assert any("1 row of other metrics not imported: tone" in note for note in notes)
+    with pytest.raises(DataError, match="no row is a verdict of quality; the column metric has tone: name the metric"):
+        import_verdicts(rows[1:], [QUALITY], out=tmp_path / "none")
 
 
 @pytest.mark.parametrize(
