@@ -29,6 +29,7 @@ from greval.datasets.field_names import (
 from greval.datasets.field_values import list_accepted_answers
 from greval.datasets.json_files import InvalidJsonError, RawRow, find_faults, parse_json
 from greval.records.case import CLAIM_FIELDS
+from greval.records.scale_values import NOT_GIVEN
 
 CellKind = Literal["list", "passages", "turns", "answers", "wrapper", "message", "text"]
 """How a text is read: as a list or an object; as one if it looks like one; as accepted answers; as an object; as is.
@@ -53,9 +54,8 @@ PASSAGE_STARTS = ('["', "['", "[b'", '[b"', "[{", "[[", "[(", '{"', "{'", "[Docu
 """The beginnings of lists and objects in JSON and in Python's repr; plain text may begin with "[1]"."""
 ENCODED_STARTS = ('"[', '"{')
 """The beginnings of a list or an object that was written as JSON twice."""
-MISSING = frozenset({"nan", "none", "null", "<na>", "nat"})
-"""What is written in the place of a list or an object that is not recorded."""
-MAX_MISSING = 8
+MAX_MISSING = max(map(len, NOT_GIVEN))
+"""The length of the longest word for nothing in the place of a list or an object, such as `NA` from R."""
 NO_NAME = "column "
 """The beginning of the name that a column without one gets, before its number."""
 INDEX_NAMES = frozenset({"", f"{NO_NAME}1", "Unnamed: 0", "__index_level_0__"})
@@ -71,7 +71,7 @@ _TABLE_RULE = re.compile(r"^\s*\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?", re.
 def read_cells(row: RawRow) -> RawRow:
     """Return a row with its texts read by the kinds of their fields, and without an index of pandas.
 
-    A blank text, `None` or `nan` in the place of a list or an object is not recorded.
+    A blank text, or a word for nothing such as `nan` or `NA`, in the place of a list or an object is not recorded.
 
     Example:
         >>> read_cells(RawRow(1, {"contexts": "['By Ada.', 'It rained.']", "answer": "['Ada']"})).values
@@ -107,7 +107,7 @@ def read_cells(row: RawRow) -> RawRow:
 def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> object:
     """Return what a text stands for, the text itself if it is no list and no object; record what is wrong with it."""
     text = cell.lstrip()
-    if not text or (len(text) <= MAX_MISSING and text.rstrip().lower() in MISSING):
+    if not text or (len(text) <= MAX_MISSING and text.rstrip().casefold() in NOT_GIVEN):
         # Of an answer, `none` may well be the accepted one.
         return cell if kind in TEXT_KINDS else None
     if text.startswith(ENCODED_STARTS) and (decoded := _decode_text(cell)):

@@ -83,6 +83,7 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
     "a list in a list": ({"contexts": "[['A.', 'B.']]"}, "contexts[0] (chunks): must be an object, got a list"),
     "blanks in place of a list": ({"contexts": "  "}, ADA),
     "nothing in place of a list": ({"contexts": "None", "gold.essential_docs": " nan"}, ADA),
+    "words for nothing in place of a list": ({"contexts": "NA", "gold.essential_docs": "-", "usage": "n/a"}, ADA),
     "numbers of NumPy 2": (
         {"chunks": "[{'id': 'c1', 'text': np.str_('A.'), 'score': np.float64(0.5)}]"},
         with_chunks({"id": "c1", "text": "A.", "score": 0.5}),
