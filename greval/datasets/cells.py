@@ -146,9 +146,12 @@ def _is_meant(name: str, content: object, kind: CellKind) -> bool:
 def _read_expected(values: Mapping[str, object], faults: dict[str, str]) -> dict[str, object] | None:
     """Return a row with the accepted answers of its `answer` read, None if that is a text of the system under test."""
     names = [name for name, cell in values.items() if isinstance(cell, str) and find_known_name(name) == "answer"]
-    if not names or not expects_answer(values):
+    answer_faults: dict[str, str] = {}
+    answers = {name: _read_cell(name, str(values[name]), "answers", answer_faults) for name in names}
+    if not all(expects_answer(values, answer) for answer in answers.values()) or not answers:
         return None
-    return {**values, **{name: _read_cell(name, str(values[name]), "answers", faults) for name in names}}
+    faults |= answer_faults
+    return {**values, **answers}
 
 
 def _decode_text(cell: str) -> str | None:

@@ -306,22 +306,35 @@ def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], di
             unified[known_name], spelt[known_name] = value, spelt.get(name, name)
     if PHOENIX_MARK in row and "reference" in unified and unified.get("contexts") is None:
         unified["contexts"], spelt["contexts"] = unified.pop("reference"), spelt.get("reference", "reference")
-    if unified.get("answer") is not None and expects_answer(unified):
+    if unified.get("answer") is not None and expects_answer(unified, unified["answer"]):
         unified[EXPECTED], spelt[EXPECTED] = unified.pop("answer"), spelt.get("answer", "answer")
     return unified, spelt
 
 
-def expects_answer(names: Iterable[str]) -> bool:
-    """Return whether `answer` is what is expected in rows of some names: data sets call it so beside an answer.
+def expects_answer(names: Iterable[str], answer: object) -> bool:
+    """Return whether the `answer` of a row of some names is what is expected: data sets call it so beside an answer.
 
-    The names count, and not what a row has there, so that a row without a prediction is read as the others.
+    The names count, and not what a row has there, so that a row without a prediction is read as the others. Several
+    accepted answers are expected beside any answer.
 
     Example:
-        >>> expects_answer(["answer", "prediction"]), expects_answer(["answer", "contexts"])
+        >>> expects_answer(["answer", "prediction"], "Ada"), expects_answer(["answer", "response"], "Ada")
         (True, False)
+        >>> expects_answer(["answer", "response"], ["Ada", "Ada L."])
+        True
     """
     known_names = {find_known_name(name) for name in names}
-    return known_names.isdisjoint(list_names(EXPECTED)) and not known_names.isdisjoint((*GENERATED, *ANSWER_ALIASES))
+    if not known_names.isdisjoint(list_names(EXPECTED)):
+        return False
+    beside = (*GENERATED, *ANSWER_ALIASES, *(list_names("answer")[1:] if _are_accepted_answers(answer) else ()))
+    return not known_names.isdisjoint(beside)
+
+
+def _are_accepted_answers(answer: object) -> bool:
+    """Return whether an answer is a list of texts, or an object in which data sets hold accepted answers."""
+    if isinstance(answer, Mapping):
+        return _holds_accepted_answers(answer)
+    return isinstance(answer, list | tuple) and bool(answer) and all(isinstance(text, str) for text in answer)
 
 
 def _spread_conversation(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[str, object]:

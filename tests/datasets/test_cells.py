@@ -97,6 +97,10 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
         {"id": "q1", "question": "Who wrote it?", "answer": "['Ada', 'A. L.']", "prediction": "Ada."},
         with_expected("Ada\nA. L."),
     ),
+    "accepted answers beside a response": (
+        {"id": "q1", "question": "Who wrote it?", "answer": "['Ada', 'A. L.']", "response": "Ada."},
+        with_expected("Ada\nA. L."),
+    ),
     "accepted answers with their tokens": ({"answers": "[{'text': 'Ada', 'tokens': ['Ada']}]"}, with_expected("Ada")),
     "messages in the place of texts": (
         {
