@@ -19,6 +19,10 @@ from greval.records.case import CLAIM_FIELDS, is_grade_mapping
 
 IDS = ("id", "chunk_id", "_id", "id_", "node_id", "passage_id")
 DOC_IDS = ("doc_id", "document_id", "doc_uri", "source", "file_path", "url", "ref_doc_id", "docid", "file_name")
+DOCUMENT_IDS = (*DOC_IDS[:1], *IDS)
+"""Names of the id of a document in gold."""
+GRADES = ("grade", "relevance", "label", "gain", "rel", "relevance_label", "relevance_grade", "judgement")
+"""Names of the grade of a document that was judged."""
 SCORES = ("score", "relevance_score", "similarity", "_score")
 TEXTS = ("page_content", "content", "paragraph_text", "passage", "chunk_text", "body", "snippet")
 """Names of the text of a chunk other than `text`."""
@@ -321,19 +325,37 @@ def _convert_graph(value: object) -> object:
     """Convert gold or a traversal, in which all values but the grades of documents are names."""
     if not isinstance(value, Mapping) or is_grade_mapping(value):
         return value
+    parts = _clean(value)
+    if "grades" not in parts and (grades := _read_grades(parts.get("essential_docs"))):
+        del parts["essential_docs"]
+        parts["grades"] = grades
     return {
         key: _convert_nodes(part)
         if key == "nodes"
         else _convert_texts(_convert_names(part) if key in _NAME_LISTS else part)
-        for key, part in _clean(value).items()
+        for key, part in parts.items()
     }
+
+
+def _read_grades(value: object) -> dict[str, object] | None:
+    """Return the grades of a list of documents that have one each, as not all of them need be relevant; else None."""
+    if not isinstance(value, list | tuple):
+        return None
+    grades: dict[str, object] = {}
+    for item in value:
+        document = find_first(item, DOCUMENT_IDS) if isinstance(item, Mapping) else None
+        grade = find_first(item, GRADES) if isinstance(item, Mapping) else None
+        if document is None or not isinstance(grade, int | float):
+            return None
+        grades[str(as_text(document))] = grade
+    return grades
 
 
 def _convert_names(value: object) -> object:
     """Convert a single name to a list, and documents with an id to their ids; a blank text names nothing."""
     if isinstance(value, list | tuple):
         return [
-            find_first(item, (*DOC_IDS[:1], *IDS)) or item if isinstance(item, Mapping) else item
+            find_first(item, DOCUMENT_IDS) or item if isinstance(item, Mapping) else item
             for item in value
             if not (isinstance(item, str) and not item.strip())
         ]

@@ -10,7 +10,7 @@ from math import isnan, nan
 from typing import Literal
 
 from greval.datasets.field_names import fold_name, format_printable
-from greval.datasets.field_values import as_text, find_first
+from greval.datasets.field_values import GRADES, as_text, find_first
 from greval.datasets.json_files import RawRow
 from greval.datasets.row_purpose import JUDGED_NAMES, TEXT_NAMES, RowPurpose
 from greval.datasets.trec import QRELS_COLUMNS, RUN_COLUMNS
@@ -100,7 +100,7 @@ RUN_ROWS = _build_purpose(
 """Rows of rankings: the documents that a method retrieved."""
 QRELS_ROWS = _build_purpose(
     "a question, a document and a grade",
-    {GRADE: ("grade", "relevance", "label", "gain", "rel", "relevance_label", "relevance_grade", "judgement", "score")},
+    {GRADE: (*GRADES, SCORE)},
     QRELS_COLUMNS,
 )
 """Rows of judgements; in those of BEIR the grade is called score."""

@@ -17,7 +17,7 @@ from greval.datasets.field_names import (
     map_fields,
     split_dotted,
 )
-from greval.datasets.field_values import as_text, may_be_several
+from greval.datasets.field_values import DOCUMENT_IDS, as_text, find_first, may_be_several
 from greval.errors import MethodError
 from greval.records.case import Response, is_grade_mapping
 
@@ -260,5 +260,6 @@ def _list_gold_documents(gold: object) -> frozenset[str]:
         if isinstance(listed, str | int):
             names.add(str(listed))
         elif isinstance(listed, list | tuple | Mapping):
-            names.update(str(as_text(document)) for document in listed if isinstance(document, str | int | float))
+            documents = (find_first(item, DOCUMENT_IDS) if isinstance(item, Mapping) else item for item in listed)
+            names.update(str(as_text(document)) for document in documents if isinstance(document, str | int | float))
     return frozenset(names)

@@ -63,6 +63,17 @@ def test_names_of_gold_documents(name, value):
     assert read_one({name: value}).gold.essential == ("d-1",)
 
 
+@pytest.mark.parametrize("name", ["relevant_docs", "gold.essential_docs", "gold"])
+def test_documents_with_a_grade_each_are_grades(name):
+    """A list of judged documents holds those that were found irrelevant, too."""
+    judged = [{"doc_id": "d-1", "relevance": 2}, {"doc_id": 7, "relevance": 0}]
+    case = read_one({name: {"essential_docs": judged} if name == "gold" else judged})
+    assert (case.gold.grades, case.gold.essential_docs) == ({"d-1": 2, "7": 0}, None)
+    case = read_one({"retrieved": ["Ada", "Bob"], "relevant_docs": [{"id": "Ada", "grade": 1}]})
+    assert rank(case) == ["Ada", "Bob"]
+    assert read_one({"relevant_docs": [{"id": "d-1", "score": 0.5}]}).gold.essential_docs == ("d-1",)
+
+
 def test_properties_of_a_row_are_no_documents():
     """A number or a truth value under such a name is a tag."""
     case = read_one({"relevant": True, "relevant_docs": 3, "essential": "yes", "retrieved": "at noon"})
