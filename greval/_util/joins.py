@@ -30,6 +30,8 @@ MAX_ID_LENGTH = 300
 MIN_SHAPED = 3
 """The number of different ids of a side from which their common shape shows of which kind they are."""
 MIN_PASSAGE_WORDS = 10
+NAME_SHAPE = "name"
+"""The kind and the shape of an id that is no hash, URL or passage, and has no number."""
 _QUOTES = "\"'`<>\u00b4"
 _QUOTE_CATEGORIES = frozenset({"Ps", "Pe", "Pi", "Pf"})
 _SPACE = re.compile(r"\s+")
@@ -250,7 +252,7 @@ def find_kind(text: str) -> str:
         return "passage"
     if _URL.match(text):
         return "URL"
-    return "hash" if _HASH.search(text) else "name"
+    return "hash" if _HASH.search(text) else NAME_SHAPE
 
 
 def find_shape(text: str) -> str:
@@ -264,7 +266,7 @@ def find_shape(text: str) -> str:
     if kind == "hash":
         return f"hash {text.casefold().split('-')[0]}" if re.match(r"[g-z]+-", text, re.IGNORECASE) else kind
     plain = text.strip().casefold()
-    return _DIGITS.sub("0", plain) if kind == "name" and " " not in plain and _DIGITS.search(plain) else kind
+    return _DIGITS.sub("0", plain) if kind == NAME_SHAPE and " " not in plain and _DIGITS.search(plain) else kind
 
 
 class JoinSide(NamedTuple):

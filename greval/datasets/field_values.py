@@ -12,6 +12,7 @@ from math import isfinite
 from pathlib import PurePath
 from uuid import UUID
 
+from greval._util.joins import NAME_SHAPE, find_shape
 from greval._util.wording import find_typo
 from greval.datasets.conversations import unwrap_serialised
 from greval.datasets.field_names import ANSWER_LISTS, MESSAGE_MARKS, SUBFIELDS, TYPO_PREFIX, MappedRow, find_aliased
@@ -53,7 +54,7 @@ _NAME_LISTS = frozenset(
 """The parts of gold and of a traversal that are lists of names."""
 NAMING_PARTS = ("id", "doc_id", "repo", "version")
 """The parts of a chunk that are names."""
-_SEPARATOR, _DIGIT = re.compile(r"[,;|\n]"), re.compile(r"\d")
+_SEPARATOR = re.compile(r"[,;|\n]")
 
 
 def read_document(text: object, metadata: Mapping[str, object], own_id: object = None) -> dict[str, object]:
@@ -364,14 +365,15 @@ def _convert_names(value: object) -> object:
 
 
 def may_be_several(text: str) -> bool:
-    """Return whether a text may be several names rather than one: ids that have a number each are, with blanks between.
+    """Return whether a text may be several names rather than one: ids of one shape are, with blanks between.
 
     Example:
-        >>> [may_be_several(text) for text in ("d1;d2", "d1 d2", "Ada Lovelace", "Apollo 11")]
-        [True, True, False, False]
+        >>> [may_be_several(text) for text in ("d1;d2", "d1 d2", "Ada Lovelace", "Apollo 11", "Q3 2023.pdf")]
+        [True, True, False, False, False]
     """
     words = text.split()
-    return _SEPARATOR.search(text.strip()) is not None or (len(words) > 1 and all(map(_DIGIT.search, words)))
+    shapes = {find_shape(word) for word in words} if len(words) > 1 else {NAME_SHAPE}
+    return _SEPARATOR.search(text.strip()) is not None or (len(shapes) == 1 and NAME_SHAPE not in shapes)
 
 
 def _convert_nodes(value: object) -> object:
