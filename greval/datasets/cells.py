@@ -17,6 +17,7 @@ from greval.datasets.field_names import (
     ALIAS_NAMES,
     CACHED_NAMES,
     FIELD_BY_NAME,
+    OWN_FIELDS,
     PARSED_WRAPPERS,
     WRAPPERS,
     expects_answer,
@@ -145,6 +146,9 @@ def _is_meant(name: str, content: object, kind: CellKind) -> bool:
 
 def _read_expected(values: Mapping[str, object], faults: dict[str, str]) -> dict[str, object] | None:
     """Return a row with the accepted answers of its `answer` read, None if that is a text of the system under test."""
+    if values.keys() <= OWN_FIELDS:
+        # By far the most common: nothing is beside the answer.
+        return None
     names = [name for name, cell in values.items() if isinstance(cell, str) and find_known_name(name) == "answer"]
     answer_faults: dict[str, str] = {}
     answers = {name: _read_cell(name, str(values[name]), "answers", answer_faults) for name in names}
