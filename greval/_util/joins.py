@@ -107,14 +107,15 @@ FOLDS: Mapping[str, Callable[[str], str]] = {
     "separators such as - and _": lambda text: _remove_separators(text) or text,
 }
 """The differences of form that either side may have, with what removes them, in their order."""
-PATH, ENDING, QUERY, PREFIX, PART = (
+PATH, ENDING, FRAGMENT, QUERY, PREFIX, PART = (
     "a path",
     "a file ending",
+    "the fragment behind a #",
     "the query of a URL",
     "a prefix",
     "a number behind the id, as of a chunk",
 )
-CUTS = frozenset({PATH, ENDING, QUERY})
+CUTS = frozenset({PATH, ENDING, FRAGMENT, QUERY})
 """What only one of two ids may have: `a/x` and `b/x` may well be two documents."""
 HINTED_CUTS = CUTS | {PREFIX, PART}
 """What is named in a message, but is no proof that two ids mean the same."""
@@ -139,7 +140,7 @@ def _fold_id(text: str, folds: frozenset[str]) -> str:
 
 @lru_cache(maxsize=65_536)
 def _list_cuts(text: str, folds: frozenset[str], cuts: frozenset[str]) -> frozenset[str]:
-    """Return what an id may be without its path, ending, query, prefix or number, and without these differences."""
+    """Return what an id may be without its path, ending, fragment, query, prefix or number, and these differences."""
     if _PLAIN.fullmatch(text) and PREFIX not in cuts:
         return frozenset()
     if len(text) > MAX_ID_LENGTH:
@@ -148,13 +149,22 @@ def _list_cuts(text: str, folds: frozenset[str], cuts: frozenset[str]) -> frozen
     candidates = {bare}
     if QUERY in cuts and _URL.match(bare):
         candidates.add(_QUERY.sub("", bare))
+    if FRAGMENT in cuts:
+        candidates |= {_cut_fragment(candidate) for candidate in candidates}
     if PATH in cuts:
-        parts = re.split(r"[/\\]+", bare)
-        candidates |= {"/".join(parts[start:]) for start in range(1, len(parts))}
+        split = [re.split(r"[/\\]+", candidate) for candidate in candidates]
+        candidates |= {"/".join(parts[start:]) for parts in split for start in range(1, len(parts))}
     for name, pattern in ((ENDING, _ENDING), (PREFIX, _PREFIX), (PART, _PART)):
         if name in cuts:
             candidates |= {pattern.sub("", candidate) for candidate in candidates}
     return frozenset(_fold_id(candidate, folds) for candidate in candidates if candidate) - {""}
+
+
+def _cut_fragment(text: str) -> str:
+    """Return the path or the URL of a section of a document; a number behind it may be that of a chunk."""
+    document, _, section = text.rpartition("#")
+    is_section = bool(section) and not section.isdigit() and not _PART.search(text)
+    return document if is_section and ("/" in document or _ENDING.search(document)) else text
 
 
 class NearIds(NamedTuple):

@@ -78,6 +78,8 @@ def test_near_is_the_same_from_both_sides(name, other):
         ("https://www.example.org/a/", "http://example.org/a", "the form of a URL"),
         ("https://example.org/a", "example.org/a", "the form of a URL"),
         ("https://example.org/a?x=1#top", "https://example.org/a", "the query of a URL"),
+        ("hours.md#opening", "hours.md", "the fragment behind a #"),
+        ("docs/hours#opening", "docs/hours", "the fragment behind a #"),
         ("a%20b", "a b", "escapes such as %20"),
         ("AT&amp;T", "AT&T", "escapes such as %20"),
         ("doc-1", "doc_1", "separators such as - and _"),
@@ -95,6 +97,9 @@ def test_one_difference_is_named(name, other, difference):
 
 def test_several_differences_are_named_together():
     """Ids that differ in several forms are near, and exactly these are named."""
+    section = find_near_ids(["docs/Hours.md#opening"], ["hours.md"])
+    assert section is not None
+    assert {*section.differences} == {"case", "a path", "the fragment behind a #"}
     near = find_near_ids(['"data/D01.txt"\u00a0'], ["d1"])
     assert near is not None
     assert {*near.differences} == {
@@ -119,6 +124,8 @@ def test_several_differences_are_named_together():
         ("a\\readme.md", "b/readme.md"),
         ("d1.txt", "d1.md"),
         ("v1.10", "v1.1"),
+        ("C#", "C"),
+        ("hours.md#opening", "hours.md#closing"),
         ("Ada Lovelace", "Ada"),
         ("がく", "かく"),
         ("", "d1"),
@@ -130,7 +137,17 @@ def test_two_documents_are_not_near(name, other):
     assert find_near_ids([name], [other]) is None
 
 
-@pytest.mark.parametrize(("name", "other"), [("d1#3", "d1"), ("d1_chunk_3", "d1"), ("doc_1", "1"), ("arXiv:17", "17")])
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("d1#3", "d1"),
+        ("hours.md#3", "hours.md"),
+        ("hours.md#page-3", "hours.md"),
+        ("d1_chunk_3", "d1"),
+        ("doc_1", "1"),
+        ("arXiv:17", "17"),
+    ],
+)
 def test_a_prefix_and_a_number_are_only_hints(name, other):
     """A prefix or the number of a chunk is named in messages, and is no proof that two ids mean the same."""
     assert find_near_ids([name], [other]) is None
