@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from greval.datasets.field_names import format_printable
 from greval.datasets.field_values import format_scalar
 from greval.datasets.json_files import LIST_UNIT, RawRow, build_row
 from greval.datasets.row_faults import RowFault, explain_repeated_names
@@ -69,7 +70,7 @@ def _iterate_records(records: Any) -> Iterable[object]:  # noqa: ANN401 - tables
     rows: Iterable[object] = records
     if isinstance(records, csv.DictReader):
         # An empty cell is not recorded, as in a file.
-        return ({name: cell or None for name, cell in row.items()} for row in records)
+        return ({name: cell or None for name, cell in row.items()} for row in records if any(row.values()))
     if not is_table(records):
         return rows
     if hasattr(records, "iter_rows"):  # polars
@@ -93,6 +94,10 @@ def _add_index(frame: Any) -> Any:  # noqa: ANN401 - a frame of pandas, which is
 
 
 def _convert_row(record: object, number: int, purpose: RowPurpose) -> RawRow:
+    # Where `csv.DictReader` puts the cells beyond the header, as of a comma that is not in quotes.
+    if isinstance(record, dict) and isinstance(cells := record.get(None), list) and cells:
+        fault = f"has a cell beyond the last column: {format_printable(str(cells[0]))}"
+        return RawRow(number, faults={"": fault}, unit=LIST_UNIT)
     try:
         content = to_plain(record)
         if isinstance(content, dict):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import PurePosixPath
 from uuid import UUID
@@ -124,6 +126,13 @@ def test_an_index_that_is_a_column_too_is_read_once():
     table.index = pd.Index(["c", "d"], name="id")
     with pytest.raises(DataError, match="id is a column of the table and its index, with other values"):
         [*read_records(table)]
+
+
+@pytest.mark.parametrize("read", [csv.DictReader, lambda file: [*csv.DictReader(file)]])
+def test_cells_beyond_the_header_are_a_fault(read):
+    """An answer is never cut at a comma that is not in quotes: the row is reported as in a file."""
+    fault, case = read_records(read(io.StringIO("question,answer\nWhere?,Paris, France\nWho?,Ada\n")))
+    assert (fault.message, case.answer) == ("has a cell beyond the last column:  France", "Ada")
 
 
 def test_ids_of_a_program_are_texts():
