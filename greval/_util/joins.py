@@ -152,8 +152,8 @@ def _list_cuts(text: str, folds: frozenset[str], cuts: frozenset[str]) -> frozen
     if FRAGMENT in cuts:
         candidates |= {_cut_fragment(candidate) for candidate in candidates}
     if PATH in cuts:
-        split = [re.split(r"[/\\]+", candidate) for candidate in candidates]
-        candidates |= {"/".join(parts[start:]) for parts in split for start in range(1, len(parts))}
+        paths = [re.split(r"[/\\]+", candidate) for candidate in candidates]
+        candidates |= {"/".join(parts[start:]) for parts in paths for start in range(1, len(parts))}
     for name, pattern in ((ENDING, _ENDING), (PREFIX, _PREFIX), (PART, _PART)):
         if name in cuts:
             candidates |= {pattern.sub("", candidate) for candidate in candidates}

@@ -326,8 +326,8 @@ def expects_answer(names: Iterable[str], answer: object) -> bool:
     known_names = {find_known_name(name) for name in names}
     if not known_names.isdisjoint(list_names(EXPECTED)):
         return False
-    beside = (*GENERATED, *ANSWER_ALIASES, *(list_names("answer")[1:] if _are_accepted_answers(answer) else ()))
-    return not known_names.isdisjoint(beside)
+    answer_names = (*GENERATED, *ANSWER_ALIASES, *(list_names("answer")[1:] if _are_accepted_answers(answer) else ()))
+    return not known_names.isdisjoint(answer_names)
 
 
 def _are_accepted_answers(answer: object) -> bool:
@@ -394,15 +394,15 @@ def _lift_wrapped(row: Mapping[str, object], spelt: dict[str, str]) -> Mapping[s
     is_example = not DATASET_MARKS.isdisjoint(row) and row.get("reference_outputs") is None
     lifted = {name: value for name, value in row.items() if name not in wrapped}
     parts = (part for name in wrapped if isinstance(inner := row[name], Mapping) for part in inner.items())
-    recorded = {find_field(name) for name, value in lifted.items() if value is not None}
+    recorded_fields = {find_field(name) for name, value in lifted.items() if value is not None}
     # The outputs may have a question that was written anew; an answer is one wherever it is.
-    recorded |= {"answer"} & {find_field(str(part)) for part, value in parts if value is not None}
+    recorded_fields |= {"answer"} & {find_field(str(part)) for part, value in parts if value is not None}
     for name in wrapped:
         folded, inner = fold_name(name), row[name]
         assert isinstance(inner, Mapping)  # noqa: S101 - selected above
         main_field = FIELD_BY_NAME[folded] if folded != "outputs" or not is_example else EXPECTED
         main = find_main(inner, folded)
-        if main is None and main_field not in recorded:
+        if main is None and main_field not in recorded_fields:
             main = _find_only_text(inner)
         for part, value in inner.items():
             known_name = main_field if part == main else find_known_name(str(part)) if main_field != EXPECTED else None
@@ -616,11 +616,11 @@ def _add_aliases(settled: MappedRow, column: str, aliases: object) -> None:
     if (expected := settled.values.get(EXPECTED)) is None:
         settled.ignored[column] = "aliases of an expected answer, which is missing"
         return
-    listed = aliases if isinstance(aliases, list | tuple) else [aliases]
-    if listed:
+    further_answers = aliases if isinstance(aliases, list | tuple) else [aliases]
+    if further_answers:
         # Several answers in a text are lines.
         answers = expected.splitlines() if isinstance(expected, str) else expected
-        settled.values[EXPECTED] = [*(answers if isinstance(answers, list | tuple) else [answers]), *listed]
+        settled.values[EXPECTED] = [*(answers if isinstance(answers, list | tuple) else [answers]), *further_answers]
     settled.parts[column] = EXPECTED
 
 

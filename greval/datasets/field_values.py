@@ -299,8 +299,8 @@ def _convert_chunk(item: object) -> object:
 def _convert_chunk_fields(item: Mapping[str, object]) -> dict[str, object]:
     fields = _clean(read_chunk(item), NAMING_PARTS)
     # A blank id would meet no other, and count as one.
-    blank = [name for name in NAMING_PARTS if fields.get(name) == ""]
-    return {name: part for name, part in fields.items() if name not in blank} if blank else fields
+    blank_names = [name for name in NAMING_PARTS if fields.get(name) == ""]
+    return {name: part for name, part in fields.items() if name not in blank_names} if blank_names else fields
 
 
 def _convert_items(value: object, convert: Callable[[object], object]) -> object:

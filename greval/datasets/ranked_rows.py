@@ -142,19 +142,19 @@ def group_by_question(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
 
 
 def _group_rankings(rows: Iterable[RawRow], name: str) -> Iterator[RawRow]:
-    ended: set[tuple[object, str]] = set()
+    ended_rankings: set[tuple[object, str]] = set()
     for _, group in groupby(rows, key=lambda row: row.values.get(QUESTION)):
         by_run: dict[str, list[RawRow]] = {}
         for row in group:
             by_run.setdefault(str(row.values.get(RUN)), []).append(row)
         for name_of_run, ranked in by_run.items():
             (question,) = read_ranked_row(ranked[0], (QUESTION,), name)
-            if (question, name_of_run) in ended:
+            if (question, name_of_run) in ended_rankings:
                 raise DataError(
                     f"{name}{ranked[0].unit}{ranked[0].number}: the rows of question {question!r} must follow each "
                     "other, and rows of another question are between them; sort the rows by question"
                 )
-            ended.add((question, name_of_run))
+            ended_rankings.add((question, name_of_run))
             values: dict[str, object] = {"id": question, "question": question, "chunks": _rank_documents(ranked, name)}
             if run := ranked[0].values.get(RUN):
                 values["method"] = run

@@ -85,11 +85,11 @@ def _iterate_records(records: Any) -> Iterable[object]:  # noqa: ANN401 - tables
 
 def _add_index(frame: Any) -> Any:  # noqa: ANN401 - a frame of pandas, which is not imported
     """Return a frame of pandas in which an index that has a name is a column, once if it is one already."""
-    doubled = [name for name in frame.index.names if name is not None and name in frame.columns]
-    for name in doubled:
+    repeated_names = [name for name in frame.index.names if name is not None and name in frame.columns]
+    for name in repeated_names:
         if not frame.set_index(name).index.equals(frame.index.get_level_values(name)):
             raise DataError(f"{name} is a column of the table and its index, with other values; rename or drop one")
-    frame = frame.reset_index(level=doubled, drop=True) if doubled else frame
+    frame = frame.reset_index(level=repeated_names, drop=True) if repeated_names else frame
     return frame.reset_index() if any(name is not None for name in frame.index.names) else frame
 
 
