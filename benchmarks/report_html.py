@@ -24,7 +24,7 @@ from greval.analysis.summary import build_report
 from greval.metrics.computed import COMPUTED_METRICS
 from greval.records.metric_input import hash_json
 from greval.records.result import Failed, Failure, Judgement, Outcome, Result, Scored
-from greval.report.html.page import PageContent, write_report_page
+from greval.report.html.page import PageContent, build_report_page
 from greval.runs.manifest import store_metrics
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -193,7 +193,8 @@ def main() -> None:
         path = given.keep or Path(folder) / "report.html"
         begin = time.perf_counter()
         with Store.open(Path(folder) / "run") as store:
-            write_report_page(store, build_report(store), path.absolute(), PageContent(datetime.now(UTC)))
+            page = build_report_page(store, build_report(store), PageContent(datetime.now(UTC)))
+            path.write_text(page, encoding="utf-8")
         print(f"{given.n:,} cases, {'own' if given.own_chunks else 'shared'} chunks")
         print(f"write the page: {time.perf_counter() - begin:.1f} s")
         print(f"size: {path.stat().st_size / 1e6:.1f} MB")

@@ -22,7 +22,7 @@ from greval import Store, evaluate, load_metric
 from greval.analysis.comparison.api import compare
 from greval.analysis.summary import build_report
 from greval.report.html.comparison_page import build_comparison_page
-from greval.report.html.page import PageContent, write_report_page
+from greval.report.html.page import PageContent, build_report_page
 from greval.testing import ScriptedJudge
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
@@ -96,7 +96,7 @@ def main() -> None:
         path = Path(folder) / "report.html"
         with Store.open(run.folder) as store:
             report = build_report(store).model_copy(update={"folder": "runs/demo"})
-            write_report_page(store, report, path, PageContent(MADE))
+            path.write_text(build_report_page(store, report, PageContent(MADE)), encoding="utf-8")
         compared = compare(run.folder, baseline="local")
         with sync_playwright() as api:
             browser = api.chromium.launch(executable_path=program, args=[*FLAGS])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ruamel.yaml import YAML
 
 from greval.errors import DefinitionError
 from greval.metrics.computed import find_computed_metric, ranking
@@ -23,35 +26,7 @@ if TYPE_CHECKING:
 DOCUMENTS = "chunks.doc_id"
 """The field by which rankings name documents. Without it a ranking is computed, but none of its documents is known."""
 _RANKING_FAMILIES = frozenset(family.name for family in ranking.FAMILIES)
-_SOURCE = {"doc_id": "d1", "repo": "core", "version": "v1"}
-_SPECIMEN: dict[str, JsonValue] = {
-    "question": "Who owns booking?",
-    "expected_answer": "The harbour team.",
-    "answer": "The harbour team.",
-    "claims": ["The harbour team owns booking."],
-    "expected_claims": ["The harbour team owns booking."],
-    "chunks": [{"id": "c1", "text": "The harbour team owns booking.", **_SOURCE, "score": 0.9}],
-    "triples": [["booking", "owned by", "harbour team"]],
-    "aggregates": ["1 owner"],
-    "traversal": {
-        "start_nodes": ["booking"],
-        "traversed_edges": [["booking", "owned by", "harbour team"], ["harbour team", "part of", "port"]],
-        "final_nodes": ["port"],
-        "nodes": {"booking": {**_SOURCE}},
-    },
-    "gold": {
-        "essential_docs": ["d1"],
-        "helpful_docs": ["d1"],
-        "grades": {"d1": 2},
-        "essential_repos": ["core"],
-        "expected_edges": [["booking", "owned by", "harbour team"], ["harbour team", "part of", "port"]],
-        "expected_nodes": ["port"],
-        "start_nodes": ["booking"],
-        "answers": ["The harbour team."],
-    },
-    "usage": {"latency": 1.0, "llm_calls": 1, "prompt_tokens": 1, "output_tokens": 1, "cost": 0.01},
-}
-"""A case with every field. A computed metric fits some fields if it is defined for this case with only them."""
+SPECIMEN_FILE = Path(__file__).with_name("specimen.yaml")
 
 
 class NearlyFittingMetric(Record):
@@ -142,8 +117,14 @@ def _list_missing(metric: Metric, fields: frozenset[str], chosen: Iterable[Metri
 
 
 @cache
+def _read_specimen() -> dict[str, JsonValue]:
+    """Read a case with every field."""
+    specimen: dict[str, JsonValue] = YAML(typ="safe", pure=True).load(SPECIMEN_FILE)
+    return specimen
+
+
 def _list_specimen_fields() -> tuple[str, ...]:
-    return list_recorded_fields(Case.model_validate({**_SPECIMEN, "id": ""}))
+    return list_recorded_fields(Case.model_validate({**_read_specimen(), "id": ""}))
 
 
 def _select_fields(fields: Collection[str]) -> Case:
@@ -151,7 +132,7 @@ def _select_fields(fields: Collection[str]) -> Case:
     tags = {name.removeprefix(TAG): "any" for name in fields if name.startswith(TAG)}
     values = {
         field: part
-        for field, specimen_value in _SPECIMEN.items()
+        for field, specimen_value in _read_specimen().items()
         if (part := _select_parts(field, specimen_value, fields)) is not None
     }
     return Case.model_validate({"question": "", **values, "tags": tags})

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from greval._util.arguments import require_iterable
 from greval._util.wording import did_you_mean
 from greval.errors import DefinitionError
 from greval.metrics.dependencies import list_dependency_names, list_missing_dependencies, order_metrics
@@ -160,15 +159,11 @@ def require_metric(metric: object) -> Metric:
     return metric
 
 
-def add_dependencies(metrics: Iterable[Metric | str | Path], *folders: str | Path) -> tuple[Metric, ...]:
-    """Return each metric once, together with the metrics that they build on, dependencies first.
-
-    Dependencies are looked up in the folders, in this order, before the predefined metrics.
-    """
-    require_iterable(metrics, "metrics", "['correctness']")
+def add_dependencies(metrics: Iterable[Metric]) -> tuple[Metric, ...]:
+    """Return each metric once, together with the predefined metrics that they build on, dependencies first."""
     collected = [require_metric(metric) for metric in metrics]
     while names := list_missing_dependencies(collected):
-        collected.extend(_load_dependencies(names, collected, folders))
+        collected.extend(_load_dependencies(names, collected))
     return order_metrics(collected)
 
 
@@ -187,14 +182,12 @@ def find_dependencies(metric: Metric, candidates: Iterable[Metric] = ()) -> tupl
     return add_dependencies(needed)
 
 
-def _load_dependencies(
-    names: Iterable[str], above: Iterable[Metric], folders: Iterable[str | Path]
-) -> Iterator[Metric]:
-    """Load metrics that others build on; raise one `DefinitionError` with the faults of all that cannot be loaded."""
+def _load_dependencies(names: Iterable[str], above: Iterable[Metric]) -> Iterator[Metric]:
+    """Load predefined metrics that others build on; raise one `DefinitionError` with the faults of all of them."""
     faults: list[str] = []
     for name in names:
         try:
-            yield find_metric(name, *folders)
+            yield find_metric(name)
         except DefinitionError as error:
             users = " and ".join(metric.name for metric in above if name in list_dependency_names(metric))
             advice = " Add it to the metrics, or load both with load_metrics(FILE), which finds it beside the file"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from greval.records.case import TAG, Case
+from greval.records.case import TAG, Case, is_unnamed
 
 FIELD_ORDER = (
     *("id", "method", "question", "history", "expected_answer", "expected_claims", "answer", "claims"),
@@ -54,9 +54,6 @@ def _has_content(value: object) -> bool:
 
 def _has_chunk_part(case: Case, part: str) -> bool:
     chunks = case.chunks or ()
-    if any(getattr(chunk, part) is not None for chunk in chunks):
-        return True
-    generated_ids = (f"c{n}" for n in range(1, len(chunks) + 1))
-    return part == "doc_id" and any(
-        chunk.id != generated_id for chunk, generated_id in zip(chunks, generated_ids, strict=True)
-    )
+    if part == "doc_id":
+        return not all(is_unnamed(chunk, position) for position, chunk in enumerate(chunks, 1))
+    return any(getattr(chunk, part) is not None for chunk in chunks)

@@ -54,11 +54,9 @@ def test_text_shows_prompt_and_reply(run, greval_says):
     assert json.loads(lines[lines.index("--- reply") + 1]) == {"reason": "r", "value": "Polite"}
 
 
-def test_no_calls_and_wrong_use(run, greval_says, tmp_path):
-    """Without a call a line says why; an unknown metric and text for a file end with 2."""
+def test_no_calls(greval_says, tmp_path):
+    """Without a call a line says why."""
     evaluate(cases(1), [TONE], ScriptedJudge(by_metric), out=tmp_path / "off", store_calls=False)
     code, out, err = greval_says("calls", tmp_path / "off")
     assert (code, out) == (0, "")
     assert "--no-store-calls" in err
-    assert greval_says("calls", run.folder, "-m", "tune")[0] == 2
-    assert greval_says("calls", run.folder, "--format", "text", "-o", tmp_path / "x")[0] == 2

@@ -14,10 +14,7 @@ from fault_server import says
 from typer.testing import CliRunner
 from waiting import SECONDS, until
 
-from greval import Case
 from greval.cli.collect import collect
-from greval.datasets.case_records import filter_by_tags
-from greval.errors import DataError
 from greval.methods.collecting.response_file import read_responses
 
 METHODS = """\
@@ -155,12 +152,6 @@ def test_which_samples(folder):
     assert run(*words, "--limit", "2", "--concurrency", "1").exit_code == 0
     assert calls(folder) == ["q0", "q1"]
     assert [case.id for case in read_responses(folder / "r.jsonl")] == ["q0", "q1", "q4", "q10", "q16", "q22"]
-    with pytest.raises(DataError, match=r"no sample has these tags together \(a is 1, 2; z is in no sample\)"):
-        list(
-            filter_by_tags(
-                [Case(question="?", tags={"a": 1}), Case(question="?", tags={"a": 2})], {"a": {"3"}, "z": {"4"}}
-            )
-        )
 
 
 @pytest.mark.nightly

@@ -151,9 +151,6 @@ def test_texts_are_shown_as_they_are(greval_says, judge):
         1
     ]
     assert "no price is known for openai:x: --prices" in out
-    code, _, err = greval_says("report", "\x1b[31mred")
-    assert code == 2
-    assert "␛[31mred: no run is there" in err
 
 
 def test_a_server_that_could_serve_nobody_does_not_start(greval_says):

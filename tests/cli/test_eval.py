@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import textwrap
-
 import pytest
 import typer
-from framework_folder import CONFIG, ROWS, calls, hold_methods, make_folder, read
+from framework_folder import CONFIG, ROWS, calls, make_folder, read
 from typer.testing import CliRunner
-from waiting import until
 
 from greval import Store
 from greval.cli.eval import PublishedFormatCommand, evaluation
 from greval.runs.manifest import read_command
 
 JUDGED = """judge: {{model: fake, base_url: "{url}"}}
-"""
-COMMAND = """
-import sys, typer
-from greval.cli.eval import PublishedFormatCommand, evaluation
-app = typer.Typer()
-app.command("eval", cls=PublishedFormatCommand)(evaluation)
-app()
 """
 
 
@@ -82,32 +68,6 @@ def test_the_config_is_found_by_its_path_too(folder, tmp_path_factory):
     elsewhere.write_text((folder / "eval_config.yaml").read_text())
     (folder / "eval_config.yaml").unlink()
     assert greval(folder, "--config", str(elsewhere), "--limit", "1", "-q").exit_code == 0
-
-
-@pytest.mark.nightly
-def test_killed_and_run_again(tmp_path, fault_server):
-    """After kill -9 both files are valid, and the same command asks no answered question again."""
-    rows = [{"imdb_key": "tt1", "question": f"Who is {n}?", "answer": "Ada"} for n in range(40)]
-    folder = make_folder(tmp_path, CONFIG + JUDGED.format(url=fault_server.url), rows=rows)
-    hold_methods(folder, after=10 + 2)
-    command = [sys.executable, "-c", textwrap.dedent(COMMAND), "--root", str(folder), "--methods", "tog"]
-    words = [*command, "--concurrency", "2", "-q"]
-    surroundings = {**os.environ, "OPENAI_API_KEY": "test-key"}
-    process = subprocess.Popen(words, env=surroundings)
-    responses = folder / "eval/results/responses.jsonl"
-    until(lambda: responses.exists() and responses.read_bytes().count(b"\n") >= 10)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    (folder / "release").touch()
-    answered = responses.read_bytes().count(b"\n")
-    assert answered < 40
-    done = subprocess.run(words, env=surroundings, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    questions = calls(folder)
-    assert len({*questions}) == 40
-    assert len(questions) <= 40 + 2
-    counts = read(folder / "eval/results/eval_results_summary.json")["counts"]["by_method"]["tog"]
-    assert counts["correctness"] == {"scored": 40, "skipped": 0, "failed": 0, "pending": 0}
 
 
 def test_methods_are_compared_at_the_end(folder):

@@ -129,10 +129,6 @@ def test_a_draft_is_written_to_a_file_with_its_schema(greval_says, fault_server)
     shipped = Path(greval.__file__).parents[1] / "metric_library/metric.schema.json"
     assert Path("m/metric.schema.json").read_text(encoding="utf-8") == shipped.read_text(encoding="utf-8")
     assert greval.load_metric("depth", "m").scale.range == (1, 5)
-    calls = fault_server.calls
-    code, _, err = greval_says(*words, "-o", "m/depth.yaml")
-    assert (code, fault_server.calls) == (2, calls)
-    assert "exists; choose another name" in err
 
 
 def test_a_draft_that_fails_leaves_no_file(greval_says, fault_server, empty_folder):

@@ -6,7 +6,6 @@ import json
 import re
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from command_line import case, judged_by, started, write
 from fault_server import ok, says
@@ -41,22 +40,6 @@ def test_reports_by_tag_and_as_json(a_run, greval_says):
     assert counts == {"even": (2, 1, 0, 1), "odd": (2, 1, 1, 0)}
 
 
-def test_results_in_every_format(a_run, greval_says):
-    """Results come as JSON lines, CSV or Parquet, on stdout or in a file; failures are no numbers."""
-    lines = [json.loads(line) for line in greval_says("results", a_run)[1].splitlines()]
-    status = {line["sample_id"]: line["outcome"]["status"] for line in lines}
-    assert status == {"q1": "scored", "q2": "scored", "q3": "skipped", "q4": "failed"}
-    printed = greval_says("results", a_run, "--format", "csv")[1]
-    for name in ("rows.csv", "rows.parquet", "rows.jsonl"):
-        assert greval_says("results", a_run, "--format", name.partition(".")[2], "-o", name) == (0, "", "")
-    assert Path("rows.csv").read_text(encoding="utf-8") == printed
-    assert [json.loads(line) for line in Path("rows.jsonl").read_text(encoding="utf-8").splitlines()] == lines
-    for table in (pd.read_csv("rows.csv"), pd.read_parquet("rows.parquet")):
-        rows = table.set_index("sample_id")
-        assert rows["number"].notna().to_dict() == {"q1": True, "q2": True, "q3": False, "q4": False}
-        assert rows.loc["q4", "failure"] == "malformed"
-
-
 def test_a_reader_that_goes_away_is_no_error(greval_says):
     """`greval results RUN | head -1` ends with 0 and says nothing."""
     write("cases.jsonl", [case(n, usage={"latency": 1.0}, tags={"long": "x" * 2000}) for n in range(200)])
@@ -69,7 +52,7 @@ def test_a_reader_that_goes_away_is_no_error(greval_says):
 
 
 def test_shards_are_merged_once(greval_says, fault_server):
-    """The shards' rows become one run; merging again takes nothing over, and what is no run is refused."""
+    """The shards' rows become one run; merging again takes nothing over."""
     write("cases.jsonl", [case(n) for n in range(6)])
     for shard in ("1/2", "2/2"):
         words = ["-m", "correctness", *judged_by(fault_server), "--shard", shard, "-o", f"part-{shard[0]}"]
@@ -77,7 +60,6 @@ def test_shards_are_merged_once(greval_says, fault_server):
     assert "6 rows copied, 0 existed" in greval_says("merge", "all", "part-1", "part-2")[1]
     assert "0 rows copied, 6 existed" in greval_says("merge", "all", "part-1", "part-2")[1]
     assert len(greval_says("results", "all")[1].splitlines()) == 6
-    assert greval_says("merge", "other", "nobody")[0] == 2
 
 
 def test_writes_a_page_and_a_short_form(a_run, greval_says):
@@ -107,12 +89,8 @@ def test_a_report_of_one_metric(greval_says):
 
 
 def test_a_page_shows_a_probe(a_run, greval_says):
-    """--probe adds the planted faults of a file; one that is no probe is refused, with the command that writes one."""
+    """--probe adds the planted faults of a file."""
     probe = Probe(folder="runs/p", metric="correctness", judge="m", cases=3, checks=(), left_out={"no answer": 2})
     Path("probe.json").write_text(probe.model_dump_json(), encoding="utf-8")
     assert greval_says("report", a_run, "--html", "page.html", "--probe", "probe.json")[0] == 0
     assert "2 cases left out: no answer" in Path("page.html").read_text(encoding="utf-8")
-    Path("probe.json").write_text("{}", encoding="utf-8")
-    code, _, err = greval_says("report", a_run, "--html", "page.html", "--probe", "probe.json")
-    assert (code, err) == (2, "probe.json: is no probe; greval probe -m METRIC --format json > probe.json writes one\n")
-    assert "add --html FILE" in greval_says("report", a_run, "--probe", "probe.json")[2]

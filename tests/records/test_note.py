@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from greval.records.note import ListNote, Notes, ShareNote, TextNote, find_share_faults
+from greval.records.note import ListNote, Notes, ShareNote, TextNote
 
 NOTES = TypeAdapter(Notes)
 CLAIMS = {"means": "The claims.", "each": {"claim": "one claim", "status": ["met", "missed"]}}
@@ -36,26 +36,3 @@ def test_words_and_descriptions_of_a_list():
         read(claims={"means": "m", "each": {"status": []}})
     with pytest.raises(ValidationError):
         read(claims={"means": "m", "each": {}})
-
-
-@pytest.mark.parametrize(
-    ("share", "fault"),
-    [
-        ({"share": "advice", "where": {"status": "met"}}, "share: 'advice' is no list note; known: claims"),
-        ({"share": "claims", "where": {"state": "met"}}, "'state' is no field of 'claims' with listed words"),
-        ({"share": "claims", "where": {"claim": "met"}}, "'claim' is no field of 'claims' with listed words"),
-        ({"share": "claims", "where": {"status": ["met", "seen"]}}, "status: 'seen' not among met, missed"),
-        ({"share": "claims", "where": {"status": "met"}, "among": {"status": "x"}}, "status: 'x' not among met"),
-    ],
-)
-def test_faults_of_a_share(share, fault):
-    """A share names a list note, one of its fields with listed words, and words among them."""
-    notes = read(claims=CLAIMS, advice={"means": "m"})
-    (fault_found,) = find_share_faults(ShareNote.model_validate(share), notes)
-    assert fault_found.startswith(fault)
-
-
-def test_a_fitting_share_has_no_fault():
-    """Words that the list note allows are no fault."""
-    share = ShareNote(share="claims", where={"status": "met"}, among={"status": ("met", "missed")})
-    assert list(find_share_faults(share, read(claims=CLAIMS))) == []

@@ -29,7 +29,6 @@ from greval.records.scale import (
 )
 
 ANY = TypeAdapter(Scale)
-TWO = {"Yes": "It does.", "No": "It does not."}
 
 
 class TestReading:
@@ -158,8 +157,6 @@ class TestDefining:
     @pytest.mark.parametrize(
         ("content", "why"),
         [
-            ({"categories": {"Yes": ""}}, "at least 2"),
-            ({"categories": {"Yes": "", "yes": ""}}, "read alike"),
             ({"categories": {1: "", "1": ""}}, "read alike"),
             ({"categories": [{"name": "A"}, {"name": "A"}]}, "read alike"),
             ({"categories": {"Straße": "", "STRASSE": ""}}, "read alike"),
@@ -168,8 +165,6 @@ class TestDefining:
             ({"categories": {"A": {"score": 0}, "B": {"score": 1}}}, "scores must not rise"),
             ({"categories": {"A": {"score": True}, "B": ""}}, "valid number"),
             ({"categories": {"A": {"score": float("nan")}, "B": ""}}, "finite number"),
-            ({"categories": TWO, "ordered": "yes"}, "valid boolean"),
-            ({"range": [5, 1], "levels": {1: "a", 5: "b"}}, "must rise, got 5 to 1"),
             ({"range": [1, 1], "levels": {1: "a"}}, "must rise, got 1 to 1"),
             ({"range": [True, 5], "levels": {1: "a", 5: "b"}}, "valid integer"),
             ({"range": [0, 2**53 + 1], "levels": {0: "a"}}, "less than or equal"),
@@ -177,11 +172,8 @@ class TestDefining:
             ({"range": [1, 5], "levels": {1: "a", "1": "c", 5: "b"}}, "given twice"),
             ({"range": [1, 5], "levels": {1: "a", 5: " "}}, "at least 1 character"),
             ({"range": [1, 5], "levels": {1: "a", "1.0": "c", 5: "b"}}, "given twice"),
-            ({"range": [1, 5], "levels": {1: "a", 2.5: "c", 5: "b"}}, "2.5: no integer; give the scale a step"),
-            ({"range": [1, 5], "levels": {1: "a", "x": "c", 5: "b"}}, "must be a number, got 'x'"),
             ({"range": [1, 5], "levels": {1: "a", "inf": "c", 5: "b"}}, "must be a number, got 'inf'"),
             ({"range": [1, 5], "levels": {1: "a", "1e999999999": "c", 5: "b"}}, "must be a number"),
-            ({"range": [0, 3], "step": 0.5, "levels": {0: "a", 0.3: "c", 3: "b"}}, "0.3: no multiple of the step 0.5"),
             (
                 {"range": [0, 3], "step": 0.7, "levels": {0: "a", 3: "b"}},
                 "must divide the range 0 to 3 evenly, got 0.7",

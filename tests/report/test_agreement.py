@@ -1,16 +1,10 @@
 """An agreement for the terminal: which tables and columns it has, and what its legend explains."""
 
 import pytest
-from report_page import find_row, print_page
+from report_page import find_row, known, print_page
 
 from greval.report.agreement import build_pairs_tables, format_agreement_legend, format_verdict, render
 from greval.trust.agreement.records import Agreement, PeopleAgreement
-
-
-def known(value, n=9, **more):
-    """Return a known figure as JSON."""
-    return {"status": "known", "value": value, "n": n, **more}
-
 
 NONE = {"status": "undefined", "n": 9, "reason": "both sides use one category only"}
 SPREAD = {"n": 9, "mean": known(3.2), "median": known(3.0), "sd": known(0.8), "min": 1.0, "max": 5.0}

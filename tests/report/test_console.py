@@ -1,6 +1,5 @@
 """Reports: what a person reads at the end of a run, and what of it is told about gaps."""
 
-import io
 import re
 import tempfile
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
+from report_page import print_page
 
 from greval import Case, CategoricalMetric, ComputedMetric, Judgement, MeasureScale, Store, ValueMetric, evaluate
 from greval.analysis.summary import MetricSpending, Report, build_report, compute_spending
@@ -68,10 +67,8 @@ def finished(folder, metrics=(TONE,), given=None):
     return Store.open(folder)
 
 
-def printed(report, width=150):
-    text = io.StringIO()
-    render(report, Console(file=text, width=width))
-    return text.getvalue()
+def printed(report, width=150, **options):
+    return print_page(render, report, width=width, **options)
 
 
 def test_long_names_are_short_on_the_page_only(tmp_path):
@@ -307,9 +304,7 @@ def test_the_cost_of_each_metric_is_shown_if_asked_for():
     spending = [MetricSpending(metric="tone", group=name, usage=usage, cost=1.5) for name in ("a", "b")]
     fields = {"folder": "r", "judge": "j", "by": (), "scales": {}, "pending": {}, "unread": (), "summaries": ()}
     report = Report(**fields, spending=tuple(spending))
-    plain, detailed = io.StringIO(), io.StringIO()
-    render(report, Console(file=plain, width=150))
-    render(report, Console(file=detailed, width=150), with_costs=True)
-    assert "tone (a)" not in plain.getvalue()
-    assert re.search(r"tone \(a\) +2 +2,000 +200 +0 +\$1.5000", detailed.getvalue())
-    assert all("cost: $3.0000; 4 calls" in text.getvalue() for text in (plain, detailed))
+    plain, detailed = printed(report), printed(report, with_costs=True)
+    assert "tone (a)" not in plain
+    assert re.search(r"tone \(a\) +2 +2,000 +200 +0 +\$1.5000", detailed)
+    assert all("cost: $3.0000; 4 calls" in text for text in (plain, detailed))

@@ -1,14 +1,9 @@
 """A panel for the terminal: judges against each other and against people."""
 
-from report_page import find_row, print_page
+from report_page import find_row, known, print_page
 
 from greval.report.panel import describe_panel, render
 from greval.trust.panels.records import Panel
-
-
-def known(value, n=9):
-    """Return a known figure as JSON."""
-    return {"status": "known", "value": value, "n": n}
 
 
 def judge(name, kappa, **more):

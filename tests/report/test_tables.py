@@ -6,13 +6,12 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from report_page import print_objects
 from rich.cells import cell_len
 from rich.console import Console
 
 from greval.report.tables import (
     NO_INTERVAL,
-    Column,
-    ReportConsole,
     build_table,
     fit_table,
     format_by_question,
@@ -26,20 +25,12 @@ from greval.report.tables import (
     print_report,
     shorten_name,
     split_table,
-    split_warnings,
 )
 from greval.stats.interval import Interval, MeasuredValue, Undefined
 
 INTERVAL = Interval(low=-0.001, high=0.5, method="t")
 FIGURE = MeasuredValue(value=0.25, n=8, interval=INTERVAL)
 finite = st.floats(-1e9, 1e9)
-
-
-def page_of(table, width=120):
-    """Return a table as text."""
-    out = io.StringIO()
-    ReportConsole(file=out, width=width).print(table)
-    return out.getvalue()
 
 
 @given(finite, st.integers(0, 4))
@@ -114,13 +105,13 @@ def test_text_of_the_data_is_printed_as_it_is(text):
 
     A text of letters without a width, such as a part of a Hangul syllable by itself, has no cell.
     """
-    page = page_of(build_table(["name", text], [(text, (text, "bold"))], title=text), width=400)
+    page = print_objects(build_table(["name", text], [(text, (text, "bold"))], title=text), width=400)
     assert page.count(text) >= 4
 
 
 def test_control_characters_of_the_data_do_not_reach_the_terminal():
     """An escape sequence in a name is shown, plain or styled, and not obeyed."""
-    page = page_of(build_table(["\x1b[2Jhead", "n"], [("\x1b[31mq1", ("\x07x", "red"))], title="\x1b]0;t"))
+    page = print_objects(build_table(["\x1b[2Jhead", "n"], [("\x1b[31mq1", ("\x07x", "red"))], title="\x1b]0;t"))
     assert "\x1b" not in page
     assert "\x07" not in page
     assert "␛[31mq1" in page
@@ -131,25 +122,6 @@ def test_long_cells_are_folded_and_not_cut():
     out = io.StringIO()
     Console(file=out, width=20).print(build_table(["ID", "N"], [("abcdefghij" * 4, "12")]))
     assert sum(map(out.getvalue().count, "abcdefghij")) == 40
-
-
-def test_columns_are_aligned_by_what_they_hold():
-    """The first column holds names; a column can be told to hold words, or to stay on one line."""
-    table = build_table(["name", "n", Column("why", left=True, wrap=False, min_width=9)], [])
-    assert [(one.justify, one.no_wrap, one.min_width) for one in table.columns] == [
-        ("left", False, None),
-        ("right", False, None),
-        ("left", True, 9),
-    ]
-
-
-@given(st.lists(st.sampled_from(["MIXED: x", "ENRICHED", "few labels", "mixed case", ""])))
-def test_warnings_are_split_and_none_is_lost(warnings):
-    """Important warnings are those with a prefix; both parts keep their order."""
-    important, others = split_warnings(iter(warnings), ("MIXED", "ENRICHED"))
-    assert all(line.startswith(("MIXED", "ENRICHED")) for line in important)
-    assert sorted(important + others) == sorted(warnings)
-    assert [line for line in warnings if line in others] == others
 
 
 def test_a_report_has_one_order():

@@ -264,9 +264,6 @@ async def fill_annotations(attacker: Attacker) -> None:
     await _send_all(attacker.send("GET", f"{path}/annotations?limit=10000") for _ in range(40))
 
 
-# The kinds that nobody had named.
-
-
 async def judge_a_large_case(attacker: Attacker) -> None:
     """Judge a case of 7 MB by every judged metric."""
     chunks = [{"id": f"c{number}", "text": "<b>a " * (TEXT // 5)} for number in range(33)]

@@ -91,26 +91,6 @@ def run_published(folder, judge=None, hooks=None, **changes):
     return done, read(done.detailed), read(done.summary)
 
 
-HOLD = """
-import time
-
-held = []
-
-
-def hold():
-    held.append(1)
-    number = len(held)
-    while number > {after} and not CALLS.with_name("release").exists():
-        time.sleep(0.01)
-"""
-
-
-def hold_methods(folder, after):
-    """Let the methods of a process hold each call beyond so many until the folder has a file `release`."""
-    held = METHODS.replace('    note("walk", sample)\n', '    note("walk", sample)\n    hold()\n')
-    (folder / "methods.py").write_text(held + HOLD.format(after=after), encoding="utf-8")
-
-
 def calls(folder):
     """Give the calls of methods so far, sorted."""
     file = folder / "calls.txt"

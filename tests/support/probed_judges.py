@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from claim_judge import read_fence
+
 from greval.records.case import Case
 from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, ManyValueMetric, ValueMetric
 from greval.stats.interval import MeasuredValue
@@ -96,16 +98,11 @@ class Material:
         self.system = messages[0].text
         text = messages[-1].text
         self.metric = re.search(r"Metric: (\w+)\.", self.system)[1]
-        self.question = self._fenced(text, "question")
-        self.answer = self._fenced(text, "answer")
+        self.question = read_fence(text, "question")
+        self.answer = read_fence(text, "answer")
         self.context = "\n".join(re.findall(r"<(?:chunks|triples)>\n(.*?)\n</(?:chunks|triples)>", text, re.DOTALL))
         self.items = {int(n): shown for n, shown in ITEM.findall(text)}
         self.listed = LISTED.search(self.system)[1]
-
-    @staticmethod
-    def _fenced(text: str, word: str) -> str:
-        found = re.search(rf"<{word}>\n(.*?)\n</{word}>", text, re.DOTALL)
-        return found[1] if found else ""
 
     def place(self, text: str) -> int:
         return next((n for n, town in enumerate(TOWNS) if town in text), -1)

@@ -142,6 +142,14 @@ def _count_used_claims(tables: Mapping[str, ClaimTable], _: Case, __: MetricSett
     return _judge_share(used, len(supported), f"{EXPECTED} in the context", "stated by the answer")
 
 
+def _compute_f1(tables: Mapping[str, ClaimTable], _: Case, __: MetricSetting) -> JudgementsOrSkipped:
+    """Compute the harmonic mean of precision and recall."""
+    precision, recall = (len(_select_holding(table)) / len(table) for table in (tables[CORRECT], tables[STATED]))
+    # Both are 0 if no claim holds; their harmonic mean is then 0 by convention.
+    value = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+    return build_judgement(value, f"precision {precision:.3g}, recall {recall:.3g}")
+
+
 def _read_tables(verdicts: Verdicts, names: Iterable[str]) -> dict[str, ClaimTable] | Skipped:
     """Return the tables of some metrics, or why a figure of them is undefined."""
     tables: dict[str, ClaimTable] = {}
@@ -187,30 +195,6 @@ def _build_family(
     return MetricFamily(name, make, at="cutoff" if ranked else "")
 
 
-def _build_f1_family() -> MetricFamily:
-    """Build the metric family of the harmonic mean of precision and recall."""
-
-    def compute(_: Case, verdicts: Verdicts) -> JudgementsOrSkipped:
-        tables = _read_tables(verdicts, (CORRECT, STATED))
-        if isinstance(tables, Skipped):
-            return tables
-        precision, recall = (len(_select_holding(table)) / len(table) for table in (tables[CORRECT], tables[STATED]))
-        # Both are 0 if no claim holds; their harmonic mean is then 0 by convention.
-        value = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-        return build_judgement(value, f"precision {precision:.3g}, recall {recall:.3g}")
-
-    return MetricFamily(
-        "claim_f1",
-        lambda name, _: DerivedMetric(
-            name=name,
-            description="The harmonic mean of claim_precision and claim_recall.",
-            built_on=(CORRECT, STATED),
-            scale=build_share_scale(),
-            compute=compute,
-        ),
-    )
-
-
 FAMILIES = (
     _build_family(
         "claim_precision",
@@ -224,7 +208,12 @@ FAMILIES = (
         (STATED,),
         _count_holding(STATED, EXPECTED, "stated by the answer"),
     ),
-    _build_f1_family(),
+    _build_family(
+        "claim_f1",
+        "The harmonic mean of claim_precision and claim_recall.",
+        (CORRECT, STATED),
+        _compute_f1,
+    ),
     _build_family(
         "context_claim_recall",
         "The share of the expected claims that the context supports.",

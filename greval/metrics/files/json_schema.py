@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any, get_args
+
+from ruamel.yaml import YAML
 
 from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, TAG, Over
 from greval.records.formula_metric import FORMULA_FIELDS, FormulaMetric
@@ -13,66 +16,7 @@ from greval.records.note import RESERVED
 Schema = dict[str, Any]
 LEVEL = "0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\\.[0-9]*[1-9]"
 """The only spelling of a level's number, so that no level is described twice."""
-
-_FIELD_DESCRIPTIONS = {
-    "": "A metric: what good means, how it is judged or computed from other metrics, and on which scale.",
-    "name": "Letters and digits of any script and - . @ _; also the name of the file, without .yaml.",
-    "description": "What the metric judges and what it is for. The judge reads it.",
-    "over": "Judge each of these by itself; without it the whole case gets one verdict.",
-    "needs": "What the judge sees of a case; a case without it is skipped. context is the chunks and triples together.",
-    "scale": "Categories, or a range of integers with described levels; of a formula, the lowest and highest number.",
-    "steps": "How a careful expert would judge, step by step.",
-    "instructions": "Rules for the doubtful cases.",
-    "reason_depth": "How much the judge writes for a verdict: one sentence, some, or a finding for each step first.",
-    "pass": "What the number of a case, or the mean of its items, must meet to pass, such as '>= 0.7'.",
-    "judge": "The model that judges by this metric, as after --judge; without it, the judge of the run.",
-    "notes": "Further fields asked of the judge, by name: a text, a list, or a share counted over a list.",
-    "counts": "A list note: the value is the number of its entries, and the judge is not asked for it.",
-    "preference": "Whether two responses to one question are compared; the scale is then A, Tie and B, or -2 to 2.",
-    "examples": "Judged cases that the judge is shown first.",
-    "formula": "Compute the metric from the verdicts of others, such as 0.7 * correctness + 0.3 * faithfulness.",
-    "metrics": "Names in the formula for metrics, such as {found: ndcg@10}; other names are those of metrics.",
-    "uses": "Narrow the chunks or triples to those to which another metric gave certain values.",
-}
-_PART_DESCRIPTIONS = {
-    ("CategoricalScale", ""): "Categories, best first unless ordered is false.",
-    ("CategoricalScale", "categories"): "Each name with what it means, best first.",
-    ("CategoricalScale", "ordered"): "false if no category is better than another.",
-    ("Category", ""): "What the category means, and the number it counts as.",
-    ("Category", "means"): "When it applies, and how it differs from its neighbours.",
-    ("Category", "score"): "The number it counts as in a mean.",
-    ("ValueScale", ""): "Integers, or numbers a step apart, from the lower to the upper end, both included.",
-    ("ValueScale", "range"): "The lower and the upper end, such as [1, 5].",
-    ("ValueScale", "step"): "How far apart the levels are; 1 without it.",
-    ("ValueScale", "levels"): "What the levels mean, by number; both ends at least.",
-    ("ValueScale", "better"): "Which end is the good one.",
-    ("MeasureScale", ""): "The numbers that a formula may give; 0 to 1 without it.",
-    ("MeasureScale", "low"): "The lowest number; 0 without it.",
-    ("MeasureScale", "high"): "The highest number; null if it has no end.",
-    ("MeasureScale", "unit"): "What the numbers count, such as s.",
-    ("MeasureScale", "better"): "Which end is the good one.",
-    ("TextNote", "means"): "What the judge is to write.",
-    ("TextNote", "when"): "Whether it is asked before or after the verdict.",
-    ("ListNote", "means"): "What the judge is to list.",
-    ("ListNote", "each"): "The fields of an entry: what each holds, or the words that are allowed in it.",
-    ("ListNote", "when"): "Whether it is asked before or after the verdict.",
-    ("ShareNote", "share"): "The name of the list note that is counted over.",
-    ("ShareNote", "where"): "The entries that count: the word, or words, of each field.",
-    ("ShareNote", "better"): "Hold the verdict against the share: the end that belongs to the best value.",
-    ("ShareNote", "among"): "The entries they are counted among; all without it.",
-    ("Example", "case"): "The fields of the case that the metric needs; one item if it is over items.",
-    ("Example", "findings"): "What each step finds, in their order; needed if reason_depth is steps.",
-    ("Example", "reason"): "Why it gets this value, in one or two sentences.",
-    ("Example", "value"): "The value it gets.",
-    ("Example", "notes"): "What is asked for in notes.",
-    ("JudgeChoice", ""): "A model with settings of its own; a key is never part of a metric.",
-    ("JudgeChoice", "model"): "openai:MODEL, local, local:NAME or PROVIDER:MODEL.",
-    ("JudgeChoice", "temperature"): "The sampling temperature, or none to leave it to the model; by default the run's.",
-    ("JudgeChoice", "base_url"): "The address of an OpenAI-compatible server.",
-    ("JudgeChoice", "judge_options"): "Options that are passed to the model, such as reasoning_effort.",
-    ("Use", "judged_by"): "The name of the metric that judges the chunks or triples.",
-    ("Use", "as"): "The values that are kept.",
-}
+DESCRIPTIONS_FILE = Path(__file__).with_name("descriptions.yaml")
 _TEXT_SCHEMA: Schema = {"type": "string", "minLength": 1}
 
 
@@ -87,16 +31,11 @@ def build_file_schema() -> Schema:
     _adapt_parts(parts)
     _adapt_fields(schema["properties"])
     _add_formula(schema, computed["properties"])
-    for name, content in schema["properties"].items():
-        content["description"] = _FIELD_DESCRIPTIONS[name]
-    for (part, name), text in _PART_DESCRIPTIONS.items():
-        (parts[part]["properties"][name] if name else parts[part])["description"] = text
-    head = {
-        "$schema": "http://json-schema.org/draft-07/schema#",
-        "title": "greval metric",
-        "description": _FIELD_DESCRIPTIONS[""],
-    }
-    return {**head, **schema, "$defs": parts}
+    described = {**parts, "Metric": {"title": "greval metric", "description": "", **schema}}
+    for part, texts in YAML(typ="safe", pure=True).load(DESCRIPTIONS_FILE).items():
+        for name, text in texts.items():
+            (described[part]["properties"][name] if name else described[part])["description"] = text
+    return {"$schema": "http://json-schema.org/draft-07/schema#", **described["Metric"], "$defs": parts}
 
 
 def write_file_schema() -> str:

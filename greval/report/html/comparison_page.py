@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from greval._util.files import write_atomically
 from greval.analysis.case_results import CaseResults
 from greval.analysis.comparison.changed_cases import (
     ChangedKey,
@@ -38,7 +37,7 @@ from greval.report.comparison import (
 from greval.report.console import format_figure
 from greval.report.html.archive import ArchiveLimits, CaseArchive, PackedCases, build_line
 from greval.report.html.case_view import EXPECTED, QUESTION, CaseView, CaseViewBuilder
-from greval.report.html.plots import LABELLED_WIDTH, DistributionPlot, IntervalPlot, Segment, plot_interval
+from greval.report.html.plots import DistributionPlot, IntervalPlot, build_bar, plot_interval
 from greval.report.html.templating import PageOrigin, build_versions_table, list_run_facts, render_changed, render_page
 from greval.report.html.tones import find_mean_tone, format_values
 from greval.report.html_console import TableView
@@ -76,26 +75,16 @@ class ChangedView(NamedTuple):
     sides: tuple[SideView, SideView]
 
 
-def write_comparison_page(comparison: Comparison, path: Path, *, made_at: datetime, command: str = "") -> None:
-    """Write a comparison as one HTML file, which needs no other file and makes no request."""
-    write_atomically(path, build_comparison_page(comparison, made_at=made_at, command=command))
-
-
 def build_comparison_page(
-    comparison: Comparison,
-    *,
-    made_at: datetime,
-    command: str = "",
-    with_addresses: bool = True,
-    limits: ArchiveLimits = ArchiveLimits(),  # noqa: B008 - a frozen value
+    comparison: Comparison, *, made_at: datetime, command: str = "", with_addresses: bool = True
 ) -> str:
-    """Build the page that `write_comparison_page` writes; `with_addresses` and `limits` as in `PageContent`."""
+    """Build a comparison as one HTML page, which needs no other file; `with_addresses` is as in `PageContent`."""
     import greval
 
     page = PageOrigin(made_at, command, greval.__version__, with_addresses)
     metrics, runs = _read_runs(comparison, page)
     views = _build_views(comparison.name_first(MAX_NAMED), metrics)
-    packed = _pack_questions(comparison, metrics, limits) if views else None
+    packed = _pack_questions(comparison, metrics) if views else None
     important, other_warnings = split_warnings(comparison.warnings, PROMINENT)
     sections = [("differences", "Differences")]
     sections += [("changed", "Won and lost"), ("cases", "All won and lost")] if packed else []
@@ -152,12 +141,13 @@ def _build_views(
     return views
 
 
-def _pack_questions(comparison: Comparison, metrics: Mapping[str, StoredMetric], limits: ArchiveLimits) -> PackedCases:
+def _pack_questions(comparison: Comparison, metrics: Mapping[str, StoredMetric]) -> PackedCases:
     """Compress all questions that were won or lost over all questions, those of the largest differences first."""
     cells = _rank_questions(comparison)
     keys = sorted(cells, key=lambda key: min(position for _, position in cells[key].values()))
     names = [*dict.fromkeys(contrast.metric for contrast in comparison.contrasts)]
     several = len({(key.method, key.baseline) for key in keys}) > 1
+    limits = ArchiveLimits()
     archive = CaseArchive(limits)
     views = CaseViewBuilder(metrics, keep_text=archive.keep_text, prefix="changed")
     build = _ChangedViewBuilder(comparison, metrics, views)
@@ -260,17 +250,8 @@ def _plot_difference(contrast: Contrast, axis: DifferenceAxis) -> IntervalPlot |
 
 def _plot_questions(contrast: Contrast) -> DistributionPlot | None:
     """Draw the shares of questions won, tied and lost."""
-    total = contrast.won + contrast.tied + contrast.lost
-    if not total:
-        return None
-    segments, at = [], 0.0
-    for name, count, tone in (("won", contrast.won, WON), ("tied", contrast.tied, TIED), ("lost", contrast.lost, LOST)):
-        if count:
-            size = 100 * count / total
-            label = f"{count:,}" if size >= LABELLED_WIDTH else ""
-            segments.append(Segment(round(at, 2), round(size, 2), tone, label, f"{count:,} {name}"))
-            at += size
-    return DistributionPlot(tuple(segments))
+    parts = (("won", contrast.won, WON), ("tied", contrast.tied, TIED), ("lost", contrast.lost, LOST))
+    return build_bar([(count, tone, f"{count:,} {name}") for name, count, tone in parts])
 
 
 DIFFERENCE_FUNCTIONS: Mapping[str, Callable[..., object]] = {

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from greval._util.files import write_atomically
 from greval._util.wording import format_count, format_names
 from greval.analysis.case_results import CaseResults, index_results, read_case_results
 from greval.analysis.comparison.api import compare
@@ -84,13 +83,8 @@ class PageContent(NamedTuple):
     with_addresses: bool = True
 
 
-def write_report_page(store: Store, report: Report, path: Path, content: PageContent) -> None:
-    """Write the report of a run as one HTML file, which needs no other file and makes no request."""
-    write_atomically(path, build_report_page(store, report, content))
-
-
 def build_report_page(store: Store, report: Report, content: PageContent) -> str:
-    """Build the page that `write_report_page` writes."""
+    """Build the report of a run as one HTML page, which needs no other file and makes no request."""
     import greval
 
     page = PageOrigin(content.made, content.command, greval.__version__, content.with_addresses)

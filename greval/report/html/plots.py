@@ -87,16 +87,27 @@ def plot_distribution(
     listed = [*values, *(value for value in distribution if value not in values)]
     if len(listed) > MAX_SEGMENTS or not values:
         return _plot_columns(distribution, scale)
+    counts = {value: distribution.get(value, 0) for value in listed}
+    return build_bar(
+        [
+            (count, find_tone(scale, value), f"{value}: {count:,} of {total:,} ({count / total:.0%})")
+            for value, count in counts.items()
+        ]
+    )
+
+
+def build_bar(parts: Sequence[tuple[int, int | None, str]]) -> DistributionPlot | None:
+    """Build a bar of segments from the count, the tone and the description of each, None without any count."""
+    total = sum(count for count, *_ in parts)
     segments, at = [], 0.0
-    for value in listed:
-        if count := distribution.get(value, 0):
+    for count, tone, text in parts:
+        if count:
             size = 100 * count / total
-            text = f"{value}: {count:,} of {total:,} ({count / total:.0%})"
             label = f"{count:,}" if size >= LABELLED_WIDTH else ""
             # Rounded here only: the errors of many segments would add up.
-            segments.append(Segment(round(at, 2), round(size, 2), find_tone(scale, value), label, text))
+            segments.append(Segment(round(at, 2), round(size, 2), tone, label, text))
             at += size
-    return DistributionPlot(tuple(segments))
+    return DistributionPlot(tuple(segments)) if segments else None
 
 
 def _plot_columns(distribution: Mapping[str, int], scale: Scale | None) -> DistributionPlot | None:

@@ -14,7 +14,6 @@ from report_pages import DEMO, MADE, unpack_blocks
 from greval import evaluate, load_metric
 from greval.analysis.comparison.api import compare
 from greval.report.comparison import describe_findings, format_difference, format_relative, format_verdict
-from greval.report.html.archive import ArchiveLimits
 from greval.report.html.comparison_page import MAX_NAMED, build_comparison_page
 
 
@@ -78,17 +77,6 @@ def test_lists_all_won_and_lost_questions(comparison):
         won = sorted((-rank, name) for name, (said, rank, _) in cells.items() if said == "won")
         assert [name for _, name in lost] == [*one.lost_questions]
         assert [name for _, name in won] == [*one.won_questions]
-
-
-def test_details_stay_within_a_limit(comparison):
-    """Questions for which there is no room are listed without details, and the page says so."""
-    page = build_comparison_page(
-        comparison, made_at=MADE.made, limits=ArchiveLimits(cases=7, detail_bytes=1, case_bytes=500)
-    )
-    [index] = unpack_blocks(page, 'id="index"')
-    assert len(index["cases"]) == 7
-    assert "The first 7 of" in page
-    assert "Texts of chunks are left out" in page
 
 
 def test_compressed_blocks_hold_no_folder(judged_run, tmp_path):

@@ -19,7 +19,6 @@ from greval.analysis.summary import build_report
 from greval.report.comparison import describe_findings, format_difference
 from greval.report.console import describe_troubles, format_mean
 from greval.report.html.archive import ArchiveLimits
-from greval.report.html.page import write_report_page
 from greval.report.html.templating import create_environment
 from greval.testing import ScriptedJudge
 
@@ -240,18 +239,6 @@ def test_a_run_without_worst_cases_has_none(tmp_path):
     assert "No case is below the best value." in text
     for part in ("tags", "missing", "cost", "people", "probes"):
         assert f'<section id="{part}">' not in text
-
-
-def test_the_file_is_replaced_whole(judged_run, tmp_path):
-    """Writing again replaces the file, and an unwritable place raises with nothing written."""
-    path = tmp_path / "page.html"
-    path.write_text("before", encoding="utf-8")
-    with Store.open(judged_run) as store:
-        write_report_page(store, build_report(store), path, MADE)
-        assert path.read_text(encoding="utf-8").startswith("<!doctype html>")
-        with pytest.raises(OSError, match="No such file"):
-            write_report_page(store, build_report(store), tmp_path / "missing" / "page.html", MADE)
-    assert [file.name for file in tmp_path.iterdir()] == ["page.html"]
 
 
 def test_a_small_limit_leaves_out_details_and_cuts_texts(judged_run):
