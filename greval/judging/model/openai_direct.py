@@ -230,9 +230,13 @@ def build_body(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mappin
 
 
 def _read_json(reply: ServerReply) -> Any:  # noqa: ANN401 - JSON
-    """Return the content of a response: JSON, or the text if it says that it is no JSON."""
+    """Return the content of a response: JSON, also if it is called something else, or else its text."""
     content_type = reply.headers.get("content-type", "").partition(";")[0].strip()
-    return json.loads(reply.content) if content_type.endswith("json") else reply.content.decode(errors="replace")
+    if content_type.endswith("json"):
+        return json.loads(reply.content)
+    with suppress(ValueError):
+        return json.loads(reply.content)
+    return reply.content.decode(errors="replace")
 
 
 def read_completion(body: object, model: ChatOpenAI) -> AIMessage:

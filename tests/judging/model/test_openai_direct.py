@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -135,6 +136,16 @@ def test_only_usual_settings_are_sent_directly(monkeypatch, model, settings, var
     if variable:
         monkeypatch.setenv(variable, "http://127.0.0.1:9/v1")
     assert is_direct(Judge(model, **settings)) is direct
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/octet-stream"])
+async def test_an_answer_of_another_type_is_read(fault_server, content_type):
+    """JSON that a server calls something else is the answer all the same."""
+    content = json.dumps({"choices": [{"message": {"content": "{}"}, "finish_reason": "stop"}]})
+    fault_server.plan = fault.body(content, content_type)
+    client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, max_retries=0))
+    reply = await client.ask(AnswerFormat("q", SCHEMA, "text"), MESSAGES)
+    assert (reply.text, reply.failure) == ("{}", None)
 
 
 def test_a_run_imports_no_client_of_openai(fault_server, tmp_path):
