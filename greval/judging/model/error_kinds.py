@@ -66,7 +66,7 @@ _KIND_BY_WORDS: tuple[tuple[str, FailureKind], ...] = (
     (r"UnrecognizedClient|ExpiredToken|InvalidSignature|security token|AccessDenied", "authentication"),
     (r"json_validate_failed|tool_use_failed|failed to (?:generate JSON|call a function)", "malformed"),
     (r"Unexpected response type|null value for 'choices'", "server"),
-    (r"ServiceUnavailable|InternalServerException|ModelNotReady|overloaded", "server"),
+    (r"ServiceUnavailable|InternalServerException|ModelNotReady|overloaded|\bserver_error\b", "server"),
     (r"ModelTimeout|DEADLINE_EXCEEDED", "timeout"),
 )
 KIND_BY_TEXT = tuple((re.compile(words, re.IGNORECASE), kind) for words, kind in _KIND_BY_WORDS)
