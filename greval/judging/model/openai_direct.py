@@ -159,9 +159,11 @@ class DirectModel:
         choices = answer.get("choices") if isinstance(answer, dict) else None
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             raise TypeError(f"Unexpected response type: no chat completion but {str(answer)[:200]!r}")
-        message = choices[0].get("message")
+        # A filtered choice may have none.
+        message = choices[0].get("message") or {}
         if isinstance(message, dict) and not message.get("tool_calls"):
             content = message.get("content") or ""
+            content = json.dumps(content, ensure_ascii=False) if isinstance(content, dict) else content
             if isinstance(content, str):
                 return _read_text_message(answer, choices[0], message, content)
         return read_completion(answer, cast("ChatOpenAI", await self.load_model()))

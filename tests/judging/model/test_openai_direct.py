@@ -148,6 +148,26 @@ async def test_an_answer_of_another_type_is_read(fault_server, content_type):
     assert (reply.text, reply.failure) == ("{}", None)
 
 
+@pytest.mark.parametrize(
+    ("choice", "text", "kind"),
+    [
+        ({"finish_reason": "content_filter"}, "", "content_filter"),
+        ({"finish_reason": "content_filter", "message": None}, "", "content_filter"),
+        (
+            {"finish_reason": "stop", "message": {"content": {"reason": "é", "value": 1}}},
+            '{"reason": "é", "value": 1}',
+            None,
+        ),
+    ],
+)
+async def test_a_choice_in_another_form_is_read(fault_server, choice, text, kind):
+    """A choice without a message says why, and an answer that is an object instead of its JSON is the same answer."""
+    fault_server.plan = fault.answers_with(200, {"choices": [choice], "usage": {"total_tokens": 9}})
+    client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, max_retries=0))
+    reply = await client.ask(AnswerFormat("q", SCHEMA, "text"), MESSAGES)
+    assert (reply.text, reply.failure and reply.failure.kind, reply.total_tokens) == (text, kind, 9)
+
+
 def test_a_run_imports_no_client_of_openai(fault_server, tmp_path):
     """The packages of OpenAI, pandas and scipy take most of the start of a run; none of them is imported for one."""
     script = """
