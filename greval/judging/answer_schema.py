@@ -160,6 +160,9 @@ def parse_item_verdicts(
 def _read_item_numbers(listed: list[object], items: Mapping[int, str]) -> list[int | None]:
     """Read the numbers of entries; numbers that may be those of other items make the whole answer malformed."""
     numbers = [_read_item_number(entry.get("item")) if isinstance(entry, Mapping) else None for entry in listed]
+    # The only verdict can be about the only item alone.
+    if numbers == [None] and len(items) == 1:
+        return [*items]
     # Some models number from 0. If one item were missing, the numbers could be those of others.
     if numbers == [*range(len(items))]:
         return [number + 1 for number in numbers if number is not None]

@@ -228,6 +228,16 @@ def test_items_stand_alone():
     assert "2 verdicts on item 4" in str(verdicts[4][1])
 
 
+@pytest.mark.parametrize("listed", [[{"reason": "r", "value": "Yes"}], [entry(0)], [entry(1)], [entry("the item")]])
+def test_the_only_item_needs_no_number(listed):
+    """The only verdict on the only item is its verdict; two of them, or one with another number, are none."""
+    ((_, verdict),) = parse_item_verdicts(CHUNKS, {"judgements": listed}, {1: "a"}).values()
+    assert (verdict.item, verdict.value) == ("a", "Yes")
+    for further in ([entry(2)], [entry("a"), entry("b")]):
+        with pytest.raises(MalformedVerdictError, match="the answer has a verdict"):
+            parse_item_verdicts(CHUNKS, {"judgements": further}, {1: "a"})
+
+
 @pytest.mark.parametrize(
     ("numbers", "doubtful"), [([1, 2, 3], None), ([1, 2, 9], 9), ([2, 3, 4], 4), ([0, 2, 1], 0), ([0, 1], 0)]
 )
