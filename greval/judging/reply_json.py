@@ -50,7 +50,7 @@ _DRAFT_LEAD = re.compile(
     r"\b(?:drafts?|examples?|instance|templates?|placeholders?)\b"
     r"|\bfirst (?:idea|thought|attempt|guess|impression)\b"
     r"|\b(?:initial|preliminary|tentative|earlier|previous) (?:idea|verdict|judge?ment|version)\b"
-    r"|\b(?:maybe|perhaps|or|if|like|not|than|e\.?g)\W*\Z",
+    r"|\bwould (?:get|receive|earn)\b|\bfirst,?\s*\Z|\b(?:maybe|perhaps|hm+|or|if|like|not|than|e\.?g)\W*\Z",
     re.IGNORECASE,
 )
 """Words of the sentence before an object that make it a draft or an example."""
@@ -61,6 +61,7 @@ _REVISION = re.compile(
     r"(?:should|must) (?:be|have been)(?! \w+ed\b)|no, (?:it|that|the)|"
     r"(?:(?:this|that|it|above) (?:is|was)|only|just) (?:only |just |my |an? |the |first )*(?:draft|example|template)|"
     r"(?:so|thus|hence|therefore),? (?:it|the value) (?:is|should))\b"
+    r"|\A[ \t]*,?[ \t]*(?:\?|(?:or|but|rather)\b)"
     # What it announces has never come.
     r"|[:\uff1a][\s*_`]*\Z|(?:\A|\n)#+ [^\n]*+\s*\Z",
     re.IGNORECASE,

@@ -23,7 +23,8 @@ _MARKS = re.compile(
     | [\[【](?P<end>/)?(?P<bracket>think(?:ing)?|thoughts?|reasoning|scratch_?pad|思考)[\]】](?!\()
     | {_CHANNEL}
     | (?P<message_end><\|(?:end|return|call)\|>) | (?P<channel_end><channel\|>)
-    | (?P<details><details\b[^<>]*(?:>\s*<summary>[^<>]*)?(?:think|thought|reason)[^<>]*>) | (?P<details_end></details>)
+    | (?P<details><details\b[^<>]*(?:>\s*<summary>[^<>]*)?(?:think|thought|reason)[^<>]*(?:>|(?=<)))
+    | (?P<details_end></details>)
     | (?P<comment><!--) | (?P<comment_end>-->)
     | (?P<unused><unused94>) | (?P<unused_end><unused95>)
     | (?P<fence>```\s*(?:think|thought|reasoning)\w*) | (?P<fence_end>```)
