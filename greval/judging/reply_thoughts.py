@@ -27,7 +27,7 @@ _MARKS = re.compile(
     | (?P<details_end></details>)
     | (?P<comment><!--) | (?P<comment_end>-->)
     | (?P<unused><unused94>) | (?P<unused_end><unused95>)
-    | (?P<fence>```\s*(?:think|thought|reasoning)\w*) | (?P<fence_end>```)
+    | (?P<fence>```\s*(?:think|thought|reasoning)\w*) | (?P<fence_end>```(?!\w))
     | (?P<brace>\{{)
     """,
     re.IGNORECASE | re.VERBOSE,
