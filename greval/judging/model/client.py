@@ -504,14 +504,14 @@ def read_reply(message: AIMessage, prompt: Sequence[BaseMessage] = ()) -> Reply:
         or find_finish_failure(message)
         or find_prompt_cut(prompt, usage)
         or find_empty_failure(message, text),
-        _list_tokens(metadata.get("logprobs")),
+        _read_tokens(metadata.get("logprobs")),
         total_tokens=total,
         served_by=_format_served_model(metadata),
     )
 
 
-def _list_tokens(logprobs: object) -> Sequence[Mapping[str, Any]]:
-    """List the tokens of a reply with their log-probabilities; none if a server sends something else in their place."""
+def _read_tokens(logprobs: object) -> Sequence[Mapping[str, Any]]:
+    """Read the tokens of a reply with their log-probabilities; none if a server sends something else in their place."""
     tokens = logprobs.get("content") if isinstance(logprobs, Mapping) else None
     return tokens if isinstance(tokens, list) and all(map(_is_token, tokens)) else ()
 
