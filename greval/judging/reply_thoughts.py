@@ -20,7 +20,7 @@ _STARTS = re.compile(r"[<◁\uff1c&\[【`{]|-->")
 _MARKS = re.compile(
     rf"""
       (?:[<◁\uff1c]|&lt;)[|\uff5c]?\s*(?P<slash>/)?\s*(?P<name>[\w:.-]{{0,40}}?(?:{_WORDS})[\w:.-]{{0,40}})(?:\s[^<>{{}}]*)?[|\uff5c]?(?:[>▷\uff1e]|&gt;)
-    | [\[【](?P<end>/)?(?P<bracket>think(?:ing)?|thoughts?|reasoning|scratch_?pad|思考)[\]】](?!\()
+    | \[(?P<bracket>think(?:ing)?)\] | [\[【]/(?P<bracket_end>think(?:ing)?|thoughts?|reasoning|scratch_?pad|思考)[\]】]
     | {_CHANNEL}
     | (?P<message_end><\|(?:end|return|call)\|>) | (?P<channel_end><channel\|>)
     | (?P<details><details\b[^<>]*(?:>\s*<summary>[^<>]*)?(?:think|thought|reason)[^<>]*(?:>|(?=<)))
@@ -108,8 +108,9 @@ class ThoughtScanner:
     def _pass(self, match: re.Match[str]) -> bool:
         """Open or close thoughts at a mark, and return whether everything before it was thoughts."""
         kind = str(match.lastgroup)
-        if tag := match["name"] or match["bracket"]:
-            return self._pass_tag(tag.lower(), is_end=bool(match["slash"] or match["end"]))
+        # Other words in brackets are headings, unless they have an end.
+        if tag := match["name"] or match["bracket"] or match["bracket_end"]:
+            return self._pass_tag(tag.lower(), is_end=bool(match["slash"] or match["bracket_end"]))
         if match["channel"] is not None:
             is_call = match["tool"] or _TOOL_CALL.search(self.text[: match.start()][-100:])
             name = match["channel"].lower()
