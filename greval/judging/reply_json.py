@@ -50,7 +50,7 @@ _DRAFT_LEAD = re.compile(
     r"\b(?:drafts?|examples?|instance|templates?|placeholders?)\b"
     r"|\bfirst (?:idea|thought|attempt|guess|impression)\b"
     r"|\b(?:initial|preliminary|tentative|earlier|previous) (?:idea|verdict|judge?ment|version)\b"
-    r"|\bwould (?:get|receive|earn)\b|\bfirst,?\s*\Z|\b(?:maybe|perhaps|hm+|or|if|like|not|than|e\.?g)\W*\Z",
+    r"|\bwould (?:get|receive|earn)\b|\b(?:first|or|if|like|not|than),?\s*\Z|\b(?:maybe|perhaps|hm+|e\.?g)\W*\Z",
     re.IGNORECASE,
 )
 """Words of the sentence before an object that make it a draft or an example."""
