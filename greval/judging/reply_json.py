@@ -345,7 +345,8 @@ def _unwrap(fields: dict[str, Any], names: _Names, depth: int = MAX_WRAPPERS) ->
     from greval.judging.reply_thoughts import names_draft
 
     keys, fields = names.keys, _normalise(fields, names)
-    if not depth or keys <= fields.keys() or (len(fields) > 1 and names.all & fields.keys()):
+    is_part = bool(keys & fields.keys()) or (bool(names.entry_keys) and "item" in fields)
+    if not depth or keys <= fields.keys() or (len(fields) > 1 and is_part):
         return fields
     # A reason may quote a verdict.
     contents = [
