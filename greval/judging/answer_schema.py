@@ -23,8 +23,13 @@ REASON_ORDERS: dict[ReasonPosition, tuple[str, str]] = {"before": ("reason", "va
 DETAILED_FACTOR = 4
 """The factor by which a detailed reason may be longer than a brief one, if the length of texts is limited."""
 MAX_SCHEMA_NAME = 64
-_ITEM_NUMBER = re.compile(r"\s*(?:item|no\.?|#)?\s*[\[(]?([0-9]{1,9})[\])]?[.:]?\s*", re.IGNORECASE)
-_NUMBER = re.compile(r"\s*-?[0-9]{1,16}(?:\.[0-9]{1,16})?\s*")
+_ITEM_NUMBER = re.compile(
+    r"\s*(?:(?:item|chunk|triple)[\s_-]*)?(?:no\.?|#)?\s*[\[(]?(\d{1,9})[\])]?[.:]?\s*", re.IGNORECASE
+)
+_NUMBER = re.compile(
+    r"\s*([+-]?\d{1,16}(?:\.\d{1,16}|,\d{1,2})?)(?:\s*(?:/|out of|of)\s*(\d{1,16}))?\s*", re.IGNORECASE
+)
+"""A level as text, also of the highest one, as in `4/5`. A comma before three digits may separate thousands."""
 MAX_LIST_ENTRIES = 8
 """The most entries of a list note if the length of texts is limited."""
 MAX_COUNTED_ENTRIES = 30
@@ -132,17 +137,7 @@ def parse_item_verdicts(
     listed = _require_mapping(answer, "the answer").get("judgements")
     if not isinstance(listed, list):
         raise MalformedVerdictError("malformed", "the answer has no list of judgements")
-    numbers = [_read_item_number(entry.get("item")) if isinstance(entry, Mapping) else None for entry in listed]
-    # Some models number from 0. If one item were missing, the numbers could be those of others.
-    if numbers == [*range(len(items))]:
-        numbers = [number + 1 for number in numbers if number is not None]
-    # The other numbers may be wrong, too.
-    if unknown := [number for number in numbers if number is not None and number not in items]:
-        raise MalformedVerdictError(
-            "missing_item",
-            f"the answer has a verdict on item {unknown[0]}, but the items are numbered from 1 to {len(items)}; "
-            "give each item the number that it is shown with",
-        )
+    numbers = _read_item_numbers(listed, items)
     places: dict[int, list[int]] = {number: [] for number in items}
     for position, number in enumerate(numbers):
         if number is not None:
@@ -162,6 +157,27 @@ def parse_item_verdicts(
     return verdicts
 
 
+def _read_item_numbers(listed: list[object], items: Mapping[int, str]) -> list[int | None]:
+    """Read the numbers of entries; numbers that may be those of other items make the whole answer malformed."""
+    numbers = [_read_item_number(entry.get("item")) if isinstance(entry, Mapping) else None for entry in listed]
+    # The only verdict can be about the only item alone.
+    if numbers == [None] and len(items) == 1:
+        return [*items]
+    # Some models number from 0. If one item were missing, the numbers could be those of others.
+    if numbers == [*range(len(items))]:
+        return [number + 1 for number in numbers if number is not None]
+    if unknown := [number for number in numbers if number is not None and number not in items]:
+        raise MalformedVerdictError(
+            "missing_item",
+            f"the answer has a verdict on item {unknown[0]}, but the items are numbered from 1 to {len(items)}; "
+            "give each item the number that it is shown with",
+        )
+    # The others may be numbered from 0 then.
+    if None in numbers and len(items) not in numbers:
+        raise MalformedVerdictError("missing_item", "the answer has a verdict without the number of its item; give it")
+    return numbers
+
+
 def _read_item_number(written: object) -> int | None:
     """Read the number of an item: a whole number, also as 1.0, "1", "[1]" or "Item 1", else None."""
     if isinstance(written, str) and (digits := _ITEM_NUMBER.fullmatch(written)):
@@ -176,8 +192,11 @@ def _read_value(scale: CategoricalScale | ValueScale, written: object) -> Value:
         return scale.read(written)
     except OffScaleError:
         if isinstance(scale, ValueScale):
-            if isinstance(written, str) and _NUMBER.fullmatch(written):
-                return scale.read(float(written))
+            number = _NUMBER.fullmatch(written.replace("\u2212", "-")) if isinstance(written, str) else None
+            # With steps or below 0, 1/2 may be a half.
+            highest = None if scale.step or scale.range[0] < 0 else str(scale.range[1])
+            if number and number[2] in {None, highest}:
+                return scale.read(float(number[1].replace(",", ".")))
             raise
         text = written if isinstance(written, str) else json.dumps(written, default=str)
         if (label := find_label(text, scale.names)) is None:
@@ -186,13 +205,14 @@ def _read_value(scale: CategoricalScale | ValueScale, written: object) -> Value:
 
 
 def find_label(text: str, labels: Iterable[str]) -> str | None:
-    """Find the only label that a text can mean, whatever its case and its blanks, or None."""
+    """Find the only label that a text can mean, whatever its case, its blanks and what encloses it, or None."""
     matches = [label for label in labels if _fold_label(label) == _fold_label(text)]
     return matches[0] if len(matches) == 1 else None
 
 
 def _fold_label(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).split()).casefold()
+    plain = re.sub(r"_|(?<=\w)-(?=\w)", " ", unicodedata.normalize("NFC", text))
+    return (" ".join(plain.split()).strip("*`'\". ") or plain).casefold()
 
 
 def build_object_schema(properties: dict[str, Any]) -> dict[str, Any]:

@@ -30,7 +30,7 @@ _SPACE = re.compile(r"(?:[\s\ufeff\u200b-\u200d\u2060]+|//[^\n]*|/\*.*?\*/|#[^\n
 # Also the wide ones of Chinese and Japanese.
 _COMMAS, _COLONS = ",\uff0c", ":\uff1a"
 _WORD = re.compile(r"[^\W\d]\w*")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![\w.])")
+_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?![\w.])")
 _WORDS: Mapping[str, Any] = {"true": True, "True": True, "false": False, "False": False, "null": None, "None": None}
 # The repeats are possessive, so that a long text without its end is given up at once.
 _TEXTS = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
@@ -31,24 +32,45 @@ _QUOTE = "[\"'\u2018-\u201f]"
 MAX_SENTENCE_CHARS = 300
 _BARE_KEY = re.compile(rf"\w+\s*(?:{_QUOTE}\s*)?[:\uff1a]")
 _QUOTED_OBJECT = re.compile(r"\{(?:\s|\\n)*\\\"")
-MAX_ANNOUNCEMENT_WORDS = 6
 _ANNOUNCEMENT = re.compile(
-    r"\b(?:no|wait|actually|instead|now|so|thus|hence|therefore|final\w*|verdict|judge?ment|conclu\w+|correct\w*|revis\w+)\b",
+    r"\b(?:no|wait|actually|instead|now|so|thus|hence|therefore|final(?:ly)?|verdict|judge?ment|conclu(?:sion|de)|"
+    r"correct(?:ed|ions?)?|revis(?:ed|ion)|updated|scratch|sorry|meant)\b",
     re.IGNORECASE,
 )
-_COMPARISON = re.compile(
-    r"\b(?:examples?|instance|would|could|might|if|had|not|wrong|incorrect|bad|worse|otherwise|alternat\w*|compar\w*|"
-    r"like|unlike|contrast|opposite|other|another|e\.g)\b",
+_NEUTRAL_WORDS = re.compile(
+    r"(?:the|my|an?|i|we|is|be|it|s|this|that|here|in|on|as|follows|and|json|output|result|value|answer|response|"
+    r"evaluation|assessment|decision|score|rating|form(?:at)?|\W)*",
     re.IGNORECASE,
 )
-"""Words of the short sentence before an object that make it the answer, or another one than the answer."""
+"""A sentence before an object makes it the answer if it announces it and has no further words than neutral ones.
+
+Any other word may say of whom or of what else it is the verdict.
+"""
+_DRAFT_LEAD = re.compile(
+    r"\b(?:drafts?|examples?|instance|templates?|placeholders?)\b"
+    r"|\bfirst (?:idea|thought|attempt|guess|impression)\b"
+    r"|\b(?:initial|preliminary|tentative|earlier|previous) (?:idea|verdict|judge?ment|version)\b"
+    r"|\bwould (?:get|receive|earn)\b|\b(?:first|or|if|like|not|than),?\s*\Z|\b(?:maybe|perhaps|hm+|e\.?g)\W*\Z",
+    re.IGNORECASE,
+)
+"""Words of the sentence before an object that make it a draft or an example."""
 _REVISION = re.compile(
-    r"```json|\b(?:wait|actually(?=,)|on second thought|let me reconsider|i was wrong|scratch that|"
-    r"corrected|corrections?(?=:)|revised|no, (?:it|that|the)|"
-    r"(?:so|thus|hence|therefore),? (?:it|the value) (?:is|should))\b",
+    r"```json|\b(?:wait|actually(?=,)|on second thoughts?|(?:up)?on reflection|let me (?:re|correct|fix|change)\w*|"
+    r"(?:i|above|verdict|value) (?:is|was) (?:wrong|mistaken|incorrect)|scratch that|sorry|oops|retract\w*|"
+    r"(?:ignore|disregard) (?:the|this|my)|corrected|corrections?(?=\W*:)|revised|"
+    r"(?:should|must) (?:be|have been)(?! \w+ed\b)|no, (?:it|that|the)|"
+    r"(?:(?:this|that|it|above) (?:is|was)|only|just) (?:only |just |my |an? |the |first )*(?:draft|example|template)|"
+    r"(?:so|thus|hence|therefore),? (?:it|the value) (?:is|should))\b"
+    r"|\A[ \t]*,?[ \t]*(?:\?|(?:or|but|rather)\b)"
+    # What it announces has never come.
+    r"|[:\uff1a][\s*_`]*\Z|(?:\A|\n)#+ [^\n]*+\s*\Z",
     re.IGNORECASE,
 )
-"""Words after an object that take it back, and the start of a code block that holds nothing."""
+"""Words after an object that take it back, and the announcement or the code block of another one that is missing."""
+_MENTIONED_NUMBER = re.compile(
+    # Neither the number of a line nor a part of a word, of a date or of "4 of 5".
+    r"(?<![0-9A-Za-z.,/\[])(?<!of )-?[0-9]+(?:[.,][0-9]+)?(?![0-9A-Za-z\]]|[.,:-][0-9])(?!(?<=\n[0-9])[.)] )"
+)
 _SENTENCE = re.compile(r"([^.!?\n]*)[\s.:`*_>-]*(?:json)?\s*\Z", re.IGNORECASE)
 
 
@@ -182,9 +204,27 @@ class _Answer(NamedTuple):
     fault: str = ""
 
 
+class _Names(NamedTuple):
+    """The names of an answer's parts, and those of an entry if it is one list of numbered entries."""
+
+    keys: AbstractSet[str]
+    entry_keys: AbstractSet[str]
+
+    @property
+    def are_of_verdict(self) -> bool:
+        """True for a verdict, which has a reason or a value. Other objects may be drafts by what they are."""
+        return bool(self.entry_keys or {"reason", "value"} & self.keys)
+
+    @property
+    def all(self) -> AbstractSet[str]:
+        """The names of both."""
+        return self.keys | self.entry_keys
+
+
 def _select_object(text: str, properties: Mapping[str, Any]) -> tuple[dict[str, Any], TextSpan | None]:
     """Select the answer of a reply, and find its span if it is strict JSON."""
     keys = properties.keys()
+    names = _Names(keys, _list_entry_keys(properties))
     lead = _LEAD.match(text)
     start = lead.end() if lead else 0
     # Nearly all replies are one object and nothing else.
@@ -192,13 +232,12 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> tuple[dict[str, 
         try:
             fields, end = _DECODER.raw_decode(text, start)
             if keys <= fields.keys() and text[end:].strip() in {"", "```"}:
-                return _check_texts(fields, text), (start, end)
+                return _normalise(_check_texts(fields, text), names), (start, end)
         except (ValueError, RecursionError):
             pass
-    parts = _list_parts(text, keys)
-    entry_keys = _list_entry_keys(properties)
+    parts = _list_parts(text, names)
     objects = [n for n, part in enumerate(parts) if isinstance(part, _Answer) and part.fields != {}]
-    matches = [n for n in objects if _is_match(cast("_Answer", parts[n]), keys, entry_keys)]
+    matches = [n for n in objects if _is_match(cast("_Answer", parts[n]), names)]
     if not objects:
         _reject_text(text, parts)
     last = cast("_Answer", parts[objects[-1]])
@@ -207,17 +246,17 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> tuple[dict[str, 
     # A verdict before it may be a draft.
     if objects[-1] not in matches:
         return last.fields, None
-    candidates = _list_candidates(parts, matches, entry_keys)
+    candidates = _list_candidates(parts, matches, names)
     is_first = not any(part for part in parts[: objects[-1]] if not isinstance(part, str) or _LEAD.sub("", part, 1))
-    _check_rest(parts[objects[-1] :], keys | entry_keys, is_part=not is_first)
-    _check_end("".join(part for part in parts[objects[-1] :] if isinstance(part, str)))
+    _check_rest(parts[objects[-1] :], names.all, is_part=not is_first)
+    _check_end("".join(part for part in parts[objects[-1] :] if isinstance(part, str)), last.fields, properties)
     # Each object of a joined answer counts.
     if len(candidates) > 1:
-        _check_rest(parts, keys | entry_keys)
-    return _join_answers(candidates, properties, entry_keys)
+        _check_rest(parts, names.all)
+    return _join_answers(candidates, properties, names.entry_keys)
 
 
-def _list_parts(text: str, keys: AbstractSet[str]) -> list[str | _Answer]:
+def _list_parts(text: str, names: _Names) -> list[str | _Answer]:
     """List the texts and the objects of a reply in their order, without its thoughts."""
     from greval.judging.reply_thoughts import ThoughtScanner
 
@@ -230,30 +269,30 @@ def _list_parts(text: str, keys: AbstractSet[str]) -> list[str | _Answer]:
         if mark and mark.discards:
             parts.clear()
         elif mark and mark.is_brace:
-            answer, scanner.position = _read_object(text, mark.start, keys)
+            answer, scanner.position = _read_object(text, mark.start, names)
             parts.append(answer or "{")
     return parts
 
 
-def _read_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[_Answer | None, int]:
+def _read_object(text: str, start: int, names: _Names) -> tuple[_Answer | None, int]:
     """Read what a brace begins: an object, what looks like one and cannot be read, or no object (None)."""
     from greval.judging.lenient_json import CLOSING_QUOTES, parse_lenient_object, skip_space
 
     if _QUOTED_OBJECT.match(text, start):
-        return _read_quoted_object(text, start, keys)
+        return _read_quoted_object(text, start, names)
     inside = skip_space(text, start + 1)
     letter = text[inside : inside + 1]
     if letter not in {"", "}", *CLOSING_QUOTES} and not _BARE_KEY.match(text, inside):
         return None, start + 1
     try:
         fields, end = _DECODER.raw_decode(text, start)
-        inner = _unwrap(fields := _check_texts(fields, text[start:end]), keys)
+        inner = _unwrap(fields := _check_texts(fields, text[start:end]), names)
         return _Answer(inner, (start, end) if inner is fields else None), end
     except (ValueError, RecursionError):
         pass
     try:
         fields, end = parse_lenient_object(text, start)
-        return _Answer(_unwrap(_check_texts(fields, text[start:end]), keys)), end
+        return _Answer(_unwrap(_check_texts(fields, text[start:end]), names)), end
     except RecursionError:
         fault = "it is nested too deeply"
     except ValueError as error:
@@ -261,7 +300,7 @@ def _read_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[_Answer
     return _Answer(None, fault=fault), _find_naive_end(text, start)
 
 
-def _read_quoted_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[_Answer, int]:
+def _read_quoted_object(text: str, start: int, names: _Names) -> tuple[_Answer, int]:
     r"""Read an object that is written as a JSON text, such as `"{\"value\": 1}"`, with or without the outer quotes."""
     try:
         if text[start - 1 : start] == '"':
@@ -269,7 +308,7 @@ def _read_quoted_object(text: str, start: int, keys: AbstractSet[str]) -> tuple[
         else:
             end = text.rfind("}", start) + 1 or len(text)
             inner = _TEXT_DECODER.decode(f'"{text[start:end]}"')
-        answer, inner_end = _read_object(inner, 0, keys)
+        answer, inner_end = _read_object(inner, 0, names)
         if answer and not inner[inner_end:].strip():
             return _Answer(answer.fields, fault=answer.fault), end
         fault = "a JSON text that holds more than an object"
@@ -301,19 +340,55 @@ def _check_texts(fields: dict[str, Any], written: str) -> dict[str, Any]:
     return restored
 
 
-def _unwrap(fields: dict[str, Any], keys: AbstractSet[str], depth: int = MAX_WRAPPERS) -> dict[str, Any]:
+def _unwrap(fields: dict[str, Any], names: _Names, depth: int = MAX_WRAPPERS) -> dict[str, Any]:
     """Return the object with all keys that an object without them holds, such as `{"verdict": {...}}`, or itself."""
-    if not depth or keys <= fields.keys() or (len(fields) > 1 and keys & fields.keys()):
+    from greval.judging.reply_thoughts import names_draft
+
+    keys, fields = names.keys, _normalise(fields, names)
+    is_part = bool(keys & fields.keys()) or (bool(names.entry_keys) and "item" in fields)
+    if not depth or keys <= fields.keys() or (len(fields) > 1 and is_part):
         return fields
-    contents = [_read_inner(content) if name not in keys else content for name, content in fields.items()]
-    inner = [_unwrap(content, keys, depth - 1) for content in contents if isinstance(content, dict)]
+    # A reason may quote a verdict.
+    contents = [
+        content if name in names.all else _read_inner(content)
+        for name, content in fields.items()
+        if not (names.are_of_verdict and names_draft(name))
+    ]
+    if names.entry_keys and (lists := [*filter(None, (_read_entries(part, names) for part in (*contents, fields)))]):
+        return {next(iter(keys)): lists[0]} if len(lists) == 1 else fields
+    singles = [part[0] if isinstance(part, list) and len(part) == 1 else part for part in contents]
+    inner = [_unwrap(content, names, depth - 1) for content in singles if isinstance(content, dict)]
     matches = [content for content in inner if keys <= content.keys()]
     return matches[0] if len(matches) == 1 else fields
 
 
+def _normalise(fields: dict[str, Any], names: _Names) -> dict[str, Any]:
+    """Return an object, and the entries of its list, with the names of the schema, which may be in another case."""
+    if not fields.keys() <= names.all:
+        folded = {name.casefold(): name for name in names.all}
+        renamed = [(folded.get(name.strip().casefold(), name), content) for name, content in fields.items()]
+        fields = fields if [name for name, _ in renamed] == [*fields] else _build_object(renamed)
+    if not names.entry_keys:
+        return fields
+    lists = {key: _read_entries(_read_inner(fields[key]), names) for key in names.keys & fields.keys()}
+    changed = {key: entries for key, entries in lists.items() if entries and entries != fields[key]}
+    return {**fields, **changed} if changed else fields
+
+
+def _read_entries(content: object, names: _Names) -> list[Any]:
+    """Return the entries of a list, or of an object by their numbers; empty if it is neither."""
+    if isinstance(content, dict) and all(map(str.isdecimal, content)):
+        is_equal = [isinstance(entry, dict) and str(entry.get("item", n)) == n for n, entry in content.items()]
+        content = [{"item": n, **entry} for n, entry in content.items()] if all(is_equal) else []
+    if not isinstance(content, list):
+        return []
+    entries = [_normalise(entry, names) if isinstance(entry, dict) else entry for entry in content]
+    return entries if any(isinstance(entry, dict) and "item" in entry for entry in entries) else []
+
+
 def _read_inner(content: object) -> object:
-    """Return the object that a text holds as JSON, such as the arguments of a tool call, or the content itself."""
-    if isinstance(content, str) and content.lstrip().startswith("{"):
+    """Return what a text holds as JSON, such as the arguments of a tool call, or the content itself."""
+    if isinstance(content, str) and content.lstrip().startswith(("{", "[")):
         try:
             return _DECODER.decode(content)
         except (ValueError, RecursionError):
@@ -328,10 +403,26 @@ def _list_entry_keys(properties: Mapping[str, Any]) -> AbstractSet[str]:
     return entry.keys() if "item" in entry else frozenset()
 
 
-def _is_match(answer: _Answer, keys: AbstractSet[str], entry_keys: AbstractSet[str]) -> bool:
+def _is_match(answer: _Answer, names: _Names) -> bool:
     """Return whether an object is an answer or a part of one: it has one of the keys, or is an entry of the list."""
     fields = answer.fields or {}
-    return bool(keys & fields.keys() if keys else fields) or (bool(entry_keys) and "item" in fields)
+    return bool(names.keys & fields.keys() if names.keys else fields) or _is_entry(answer, names)
+
+
+def _is_entry(answer: _Answer, names: _Names) -> bool:
+    # Without its number it is one, too: those of the others may begin with 0.
+    return bool(names.entry_keys & (answer.fields or {}).keys())
+
+
+def _is_form(fields: Mapping[str, Any]) -> bool:
+    """Return whether an object is the form of an answer, with `...` as its value, or its schema."""
+    contents = [*fields.values()]
+    entries = [entry for content in contents if isinstance(content, list) for entry in content]
+    return (
+        fields.get("value") in ("...", "\u2026")
+        or any(isinstance(content, dict) and "type" in content for content in contents)
+        or any(_is_form(entry) for entry in entries if isinstance(entry, dict))
+    )
 
 
 def _reject_text(text: str, parts: Sequence[str | _Answer]) -> NoReturn:
@@ -342,10 +433,29 @@ def _reject_text(text: str, parts: Sequence[str | _Answer]) -> NoReturn:
     raise MalformedVerdictError("malformed", f"no complete JSON object in the answer{thoughts}")
 
 
-def _check_end(text: str) -> None:
-    """Reject words after the last object that take it back, and the start of a code block without an object."""
+def _check_end(text: str, fields: Mapping[str, Any], properties: Mapping[str, Any]) -> None:
+    """Reject words after the last object that take it back, name another value or announce what has never come."""
     if match := _REVISION.search(text):
         raise MalformedVerdictError("malformed", f"what follows the last object may take it back: {match[0]!r}")
+    if other := _find_other_value(text, fields.get("value"), properties.get("value", {})):
+        raise MalformedVerdictError("malformed", f"what follows the last object names another value: {other!r}")
+
+
+def _find_other_value(text: str, value: object, schema: Mapping[str, Any]) -> str | None:
+    """Find a value of the scale in a text, as a word of its own, that is not the given one."""
+    allowed = schema.get("enum", ())
+    if allowed and isinstance(allowed[0], str):
+        # The longest first, because one may begin with another.
+        labels = "|".join(map(re.escape, sorted(allowed, key=len, reverse=True)))
+        mentions = re.findall(rf"(?<![0-9A-Za-z])(?:{labels})(?![0-9A-Za-z])", text)
+        return next((label for label in mentions if label.casefold() != str(value).strip().casefold()), None)
+    low, high = (min(allowed), max(allowed)) if allowed else (schema.get("minimum"), schema.get("maximum"))
+    if low is None or high is None:
+        return None
+    mentions = [mention.replace(",", ".") for mention in _MENTIONED_NUMBER.findall(text)]
+    given = str(value).strip().removesuffix(".0")
+    numbers = (number for number in mentions if low <= float(number) <= high)
+    return next((number for number in numbers if number.removesuffix(".0") != given), None)
 
 
 def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], *, is_part: bool = True) -> None:
@@ -366,26 +476,43 @@ def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], *, is_pa
             )
 
 
-def _list_candidates(
-    parts: Sequence[str | _Answer], matches: Sequence[int], entry_keys: AbstractSet[str]
-) -> list[_Answer]:
-    """List the objects that may be the answer, the last first: up to one that its sentence announces as the answer."""
+def _list_candidates(parts: Sequence[str | _Answer], matches: Sequence[int], names: _Names) -> list[_Answer]:
+    """List the objects that may be the answer, the last first: up to one that its sentence announces as the answer.
+
+    Drafts, examples and forms before the last object are none.
+    """
+    leads = {n: _find_lead(parts, n) for n in matches}
+    counts = Counter(leads.values())
+    drafts = {n: match for n in matches if names.are_of_verdict and (match := _DRAFT_LEAD.search(leads[n]))}
+    if match := drafts.get(matches[-1]):
+        raise MalformedVerdictError("malformed", f"the last object may be a draft or an example: {match[0]!r}")
     candidates: list[_Answer] = []
-    for n, previous in zip(reversed(matches), [*reversed(matches[:-1]), -1], strict=True):
-        candidates.append(cast("_Answer", parts[n]))
-        is_entry = bool(entry_keys) and "item" in (candidates[-1].fields or {})
-        if previous < 0 or (
-            not is_entry and _is_announced("".join(text for text in parts[previous + 1 : n] if isinstance(text, str)))
-        ):
+    for n in reversed(matches):
+        answer = cast("_Answer", parts[n])
+        if candidates and (n in drafts or _is_form(answer.fields or {})):
+            continue
+        candidates.append(answer)
+        # Of several that are announced alike, none is the final one.
+        if not _is_entry(answer, names) and counts[leads[n]] == 1 and _is_announced(leads[n]):
             break
     return candidates
 
 
-def _is_announced(text: str) -> bool:
-    match = _SENTENCE.search(text[-MAX_SENTENCE_CHARS:])
-    sentence = match[1] if match else ""
-    is_short = len(sentence.split()) <= MAX_ANNOUNCEMENT_WORDS
-    return is_short and bool(_ANNOUNCEMENT.search(sentence)) and not _COMPARISON.search(sentence)
+def _find_lead(parts: Sequence[str | _Answer], end: int) -> str:
+    """Find the sentence before an object, after the object before it."""
+    texts: list[str] = []
+    for n in range(end - 1, -1, -1):
+        part = parts[n]
+        if not isinstance(part, str) or sum(map(len, texts)) > MAX_SENTENCE_CHARS:
+            break
+        texts.append(part)
+    match = _SENTENCE.search("".join(reversed(texts))[-MAX_SENTENCE_CHARS:])
+    return match[1] if match else ""
+
+
+def _is_announced(sentence: str) -> bool:
+    rest, count = _ANNOUNCEMENT.subn(" ", sentence)
+    return count > 0 and all(map(_NEUTRAL_WORDS.fullmatch, rest.split()))
 
 
 def _join_answers(
@@ -394,7 +521,7 @@ def _join_answers(
     """Join the candidates, the last first: equal ones are one answer, and lists of verdicts on items one list."""
     last = answers[0]
     fields = [answer.fields or {} for answer in answers]
-    if all(candidate == fields[0] for candidate in fields) and not (entry_keys and "item" in fields[0]):
+    if all(candidate == fields[0] for candidate in fields) and not entry_keys & fields[0].keys():
         return fields[0], last.span
     if entry_keys:
         (key,) = properties

@@ -6,33 +6,38 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-_DRAFT_WORDS = r"draft|example|critique"
+_DRAFT_WORDS = r"draft|example|critique|brouillon|entwurf|borrador|rascunho|bozza|черновик|草稿|下書き|초안"
 _WORDS = (
     r"think|thought|reasoning|reflect|scratch_?pad|monologue|analysis|rationale|deliberat|contemplat|brainstorm|"
-    rf"working_out|inner_(?=prefix|suffix)|(?<![a-z])cot(?![a-z])|{_DRAFT_WORDS}"
+    r"working_out|inner_(?=prefix|suffix)|(?<![a-z])cot(?![a-z])|"
+    r"r[ée]flexion|pens[ée]e|raisonnement|denken|gedanke|überlegung|pensami?ento|razonamiento|raciocínio|ragionamento|"
+    rf"размышл|рассужд|мысл|思[考维維路]|推理|推論|考え|생각|추론|{_DRAFT_WORDS}"
 )
 """What the name of a tag around thoughts holds, as in `<seed:think>`, `<|START_THINKING|>` or `<begin_of_thought>`."""
 _CHANNEL = r"<\|channel\|?>\s*(?P<channel>[a-z]*)(?P<tool>[^<>{}]*\bto=)?"
-_STARTS = re.compile(r"[<◁&\[`{]|-->")
+_THOUGHT_CHANNEL = re.compile(rf"commentary|{_WORDS}")
+_STARTS = re.compile(r"[<◁\uff1c&\[【`{]|-->")
 _MARKS = re.compile(
     rf"""
-      (?:[<◁]|&lt;)[|\uff5c]?\s*(?P<slash>/)?\s*(?P<name>[\w:.-]{{0,40}}?(?:{_WORDS})[\w:.-]{{0,40}})(?:\s[^<>{{}}]*)?[|\uff5c]?(?:[>▷]|&gt;)
-    | \[(?P<end>/)?(?P<bracket>think(?:ing)?)\]
+      (?:[<◁\uff1c]|&lt;)[|\uff5c]?\s*(?P<slash>/)?\s*(?P<name>[\w:.-]{{0,40}}?(?:{_WORDS})[\w:.-]{{0,40}})(?:\s[^<>{{}}]*)?[|\uff5c]?(?:[>▷\uff1e]|&gt;)
+    | \[(?P<bracket>think(?:ing)?)\] | [\[【]/(?P<bracket_end>think(?:ing)?|thoughts?|reasoning|scratch_?pad|思考)[\]】]
     | {_CHANNEL}
     | (?P<message_end><\|(?:end|return|call)\|>) | (?P<channel_end><channel\|>)
-    | (?P<details><details\b[^<>]*(?:think|thought|reason)[^<>]*>) | (?P<details_end></details>)
+    | (?P<details><details\b[^<>]*(?:>\s*<summary>[^<>]*)?(?:think|thought|reason)[^<>]*(?:>|(?=<)))
+    | (?P<details_end></details>)
     | (?P<comment><!--) | (?P<comment_end>-->)
     | (?P<unused><unused94>) | (?P<unused_end><unused95>)
-    | (?P<fence>```\s*(?:think|thought|reasoning)\w*) | (?P<fence_end>```)
+    | (?P<fence>```\s*(?:think|thought|reasoning)\w*) | (?P<fence_end>```(?!\w))
     | (?P<brace>\{{)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
 _WORDED_START = re.compile(
-    r"\s*(?:analysis(?=[A-Z\"{])|thinking\.\.\.|here(?:\sis|'s)\smy\sthought\sprocess:)", re.IGNORECASE
+    r"\s*(?:(?:assistant)?(?-i:analysis\s?(?=[A-Z\"{<]))|thinking\.\.\.|here(?:\sis|'s)\smy\sthought\sprocess:)",
+    re.IGNORECASE,
 )
 _WORDED_END = re.compile(
-    r"assistant\s?final(?=[\s{`\"A-Z])|here(?:\sis|'s)\smy\sresponse:|\.\.\.done\sthinking\.", re.IGNORECASE
+    r"assistant\s?final(?=[\s{\[`\"A-Z])|here(?:\sis|'s)\smy\sresponse:|\.\.\.done\sthinking\.", re.IGNORECASE
 )
 """Thoughts in words: what is left of channels without their special tokens, and the sentences of Granite and Ollama."""
 _TOOL_CALL = re.compile(r"\bto=[\w.]+\s*$")
@@ -103,14 +108,19 @@ class ThoughtScanner:
     def _pass(self, match: re.Match[str]) -> bool:
         """Open or close thoughts at a mark, and return whether everything before it was thoughts."""
         kind = str(match.lastgroup)
-        if tag := match["name"] or match["bracket"]:
-            return self._pass_tag(tag.lower(), is_end=bool(match["slash"] or match["end"]))
+        # Other words in brackets are headings, unless they have an end.
+        if tag := match["name"] or match["bracket"] or match["bracket_end"]:
+            return self._pass_tag(tag.lower(), is_end=bool(match["slash"] or match["bracket_end"]))
         if match["channel"] is not None:
             is_call = match["tool"] or _TOOL_CALL.search(self.text[: match.start()][-100:])
-            if match["channel"].lower() != "final" and not is_call:
+            name = match["channel"].lower()
+            if name == "final" or is_call:
+                self._open.clear()
+                return True
+            if _THOUGHT_CHANNEL.search(name):
                 return self._begin("channel")
-            self._open.clear()
-            return True
+            self._close("channel")
+            return False
         if kind.endswith("_end"):
             name = "channel" if kind == "message_end" else kind.removesuffix("_end")
             return self._close(name) and kind not in _KEPT_ENDS
@@ -133,6 +143,11 @@ class ThoughtScanner:
             del self._open[self._open.index(name) :]
             return False
         return not self._open
+
+
+def names_draft(name: str) -> bool:
+    """Return whether the name of a part says that it is a draft or an example."""
+    return _DRAFTS.search(name.casefold()) is not None
 
 
 def remove_thoughts(text: str) -> str:

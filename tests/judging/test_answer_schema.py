@@ -119,7 +119,8 @@ def test_reading_never_breaks(answer):
     ("metric", "value"),
     [
         *((DEPTH, value) for value in (0, 6, "6", "2.5", "three", "3e0", 2.5, True, None, [3], float("inf"), 10**400)),
-        *((TONE, value) for value in ("Höflich.", "Hoflich", "Höf lich", "", 0, None, ["Höflich"])),
+        *((DEPTH, value) for value in ("3/4", "2-3", "not 3", "3,000", "3\u00b2", "30%")),
+        *((TONE, value) for value in ("Höflich!", "Hoflich", "Höf lich", "", ".", 0, None, ["Höflich"])),
     ],
 )
 def test_off_scale_is_never_moved(metric, value):
@@ -132,12 +133,15 @@ def test_off_scale_is_never_moved(metric, value):
 @pytest.mark.parametrize(
     ("metric", "written", "value"),
     [
-        *((TONE, label, "Höflich") for label in ("höflich", " HÖFLICH\n", "Ho\u0308FLICH")),
-        *((DEPTH, level, 3) for level in ("3", " 3 ", "3.0", 3.0)),
+        *(
+            (TONE, label, "Höflich")
+            for label in ("höflich", " HÖFLICH\n", "Ho\u0308FLICH", "**Höflich**", "'höflich'.")
+        ),
+        *((DEPTH, level, 3) for level in ("3", " 3 ", "3.0", 3.0, "+3", "3,0", "\uff13", "3/5", "3 out of 5")),
     ],
 )
 def test_a_value_that_can_mean_one_only_is_read(metric, written, value):
-    """Case and blanks of a label do not count, and a level that is written as a text is that level."""
+    """Case, blanks and quotes of a label do not count, and a level that is written as a text is that level."""
     judgement = parse_verdict(metric, {"reason": "r", "value": written})
     assert (judgement.value, type(judgement.value)) == (value, type(value))
 
@@ -156,7 +160,8 @@ def test_half_steps_are_read_from_the_text_of_a_judge():
     half = ValueMetric(name="half", needs=["answer"], range=(0, 3), step=0.5, levels=levels, **BASE)
     assert "0, 0.5, 1, 1.5, 2, 2.5, 3" in format_system_text(half, many=False)
     assert parse_verdict(half, {"reason": "r", "value": "0.5"}).value == 0.5
-    for value in (0.3, "0.3", 3.5):
+    assert parse_verdict(half, {"reason": "r", "value": "0,5"}).value == 0.5
+    for value in (0.3, "0.3", 3.5, "1.5/3"):
         with pytest.raises(MalformedVerdictError, match=r"is not a multiple of 0\.5 from 0 to 3"):
             parse_verdict(half, {"reason": "r", "value": value})
 
@@ -221,6 +226,16 @@ def test_items_stand_alone():
     kinds = {number: verdict.kind for number, (_, verdict) in verdicts.items() if number != 1}
     assert kinds == {2: "off_scale", 3: "missing_item", 4: "missing_item"}
     assert "2 verdicts on item 4" in str(verdicts[4][1])
+
+
+@pytest.mark.parametrize("listed", [[{"reason": "r", "value": "Yes"}], [entry(0)], [entry(1)], [entry("the item")]])
+def test_the_only_item_needs_no_number(listed):
+    """The only verdict on the only item is its verdict; two of them, or one with another number, are none."""
+    ((_, verdict),) = parse_item_verdicts(CHUNKS, {"judgements": listed}, {1: "a"}).values()
+    assert (verdict.item, verdict.value) == ("a", "Yes")
+    for further in ([entry(2)], [entry("a"), entry("b")]):
+        with pytest.raises(MalformedVerdictError, match="the answer has a verdict"):
+            parse_item_verdicts(CHUNKS, {"judgements": further}, {1: "a"})
 
 
 @pytest.mark.parametrize(

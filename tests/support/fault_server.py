@@ -310,6 +310,20 @@ def resets() -> Behaviour:
     return answer
 
 
+def breaks_off() -> Behaviour:
+    """Break the connection in the middle of the body."""
+
+    async def answer(request: web.Request, _: Body) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json", "Content-Length": "99"})
+        await response.prepare(request)
+        await response.write(b'{"choices": [')
+        assert request.transport
+        request.transport.close()
+        return response
+
+    return answer
+
+
 def hangs(seconds: float = 3600) -> Behaviour:
     """Say nothing for longer than any test lasts."""
 

@@ -76,6 +76,8 @@ from greval.records.result import Failure, Tier, Usage
 CHARS_PER_TOKEN = 4
 SERVED_MODEL_NAMES = ("model_name", "model", "model_version", "model_id")
 MAX_SERVED_CHARS = 200
+MAX_LOGPROB = 0.01
+"""What a log-probability may be above 0, because servers round."""
 MAX_WAIT_CHARS = 40
 """The most characters of a waiting time that a warning quotes."""
 _LOG = logging.getLogger("greval")
@@ -502,10 +504,25 @@ def read_reply(message: AIMessage, prompt: Sequence[BaseMessage] = ()) -> Reply:
         or find_finish_failure(message)
         or find_prompt_cut(prompt, usage)
         or find_empty_failure(message, text),
-        (metadata.get("logprobs") or {}).get("content") or (),
+        _read_tokens(metadata.get("logprobs")),
         total_tokens=total,
         served_by=_format_served_model(metadata),
     )
+
+
+def _read_tokens(logprobs: object) -> Sequence[Mapping[str, Any]]:
+    """Read the tokens of a reply with their log-probabilities; none if a server sends something else in their place."""
+    tokens = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    return tokens if isinstance(tokens, list) and all(map(_is_token, tokens)) else ()
+
+
+def _is_token(token: object) -> bool:
+    if not isinstance(token, Mapping) or not isinstance(token.get("token"), str):
+        return False
+    logprob, written = token.get("logprob"), token.get("bytes") or []
+    # NaN is not below any number.
+    is_number = logprob is None or (isinstance(logprob, int | float) and logprob < MAX_LOGPROB)
+    return is_number and isinstance(written, list) and all(byte in range(256) for byte in written)
 
 
 def _refuse_call(guard: RunGuard, refusal: str) -> Reply:

@@ -14,11 +14,16 @@ KIND_BY_STATUS: dict[int, FailureKind] = {
     402: "quota",
     403: "authentication",
     404: "request",
+    405: "request",
     408: "timeout",
+    409: "server",
+    410: "request",
     413: "context_window",
     422: "request",
+    425: "server",
     429: "rate_limit",
     498: "rate_limit",
+    499: "timeout",
 }
 RATE_LIMIT_STATUSES = frozenset({402, 403, 413, 429, 498})
 """The statuses with which providers report a limit of requests or tokens, or an empty account."""
@@ -66,7 +71,7 @@ _KIND_BY_WORDS: tuple[tuple[str, FailureKind], ...] = (
     (r"UnrecognizedClient|ExpiredToken|InvalidSignature|security token|AccessDenied", "authentication"),
     (r"json_validate_failed|tool_use_failed|failed to (?:generate JSON|call a function)", "malformed"),
     (r"Unexpected response type|null value for 'choices'", "server"),
-    (r"ServiceUnavailable|InternalServerException|ModelNotReady|overloaded", "server"),
+    (r"ServiceUnavailable|InternalServerException|ModelNotReady|overloaded|\bserver_error\b", "server"),
     (r"ModelTimeout|DEADLINE_EXCEEDED", "timeout"),
 )
 KIND_BY_TEXT = tuple((re.compile(words, re.IGNORECASE), kind) for words, kind in _KIND_BY_WORDS)

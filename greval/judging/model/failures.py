@@ -69,8 +69,10 @@ KIND_BY_CLASS_NAME: tuple[tuple[str, FailureKind], ...] = (
     ("PermissionDenied", "authentication"),
     ("Connect", "connection"),
     ("ReadError", "connection"),
+    ("ClientPayload", "connection"),
     ("ProtocolError", "connection"),
     ("ServerDisconnected", "connection"),
+    ("ReplyNotPacked", "server"),
     ("JSONDecodeError", "server"),
     ("APIResponseValidation", "server"),
 )

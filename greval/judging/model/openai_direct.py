@@ -159,9 +159,11 @@ class DirectModel:
         choices = answer.get("choices") if isinstance(answer, dict) else None
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             raise TypeError(f"Unexpected response type: no chat completion but {str(answer)[:200]!r}")
-        message = choices[0].get("message")
+        # A filtered choice may have none.
+        message = choices[0].get("message") or {}
         if isinstance(message, dict) and not message.get("tool_calls"):
             content = message.get("content") or ""
+            content = json.dumps(content, ensure_ascii=False) if isinstance(content, dict) else content
             if isinstance(content, str):
                 return _read_text_message(answer, choices[0], message, content)
         return read_completion(answer, cast("ChatOpenAI", await self.load_model()))
@@ -230,9 +232,13 @@ def build_body(model: ChatOpenAI, messages: Sequence[BaseMessage], extra: Mappin
 
 
 def _read_json(reply: ServerReply) -> Any:  # noqa: ANN401 - JSON
-    """Return the content of a response: JSON, or the text if it says that it is no JSON."""
+    """Return the content of a response: JSON, also if it is called something else, or else its text."""
     content_type = reply.headers.get("content-type", "").partition(";")[0].strip()
-    return json.loads(reply.content) if content_type.endswith("json") else reply.content.decode(errors="replace")
+    if content_type.endswith("json"):
+        return json.loads(reply.content)
+    with suppress(ValueError):
+        return json.loads(reply.content)
+    return reply.content.decode(errors="replace")
 
 
 def read_completion(body: object, model: ChatOpenAI) -> AIMessage:

@@ -13,6 +13,8 @@ from typing import Any
 
 NOT_TEXT = frozenset({"input", "ctx", "url", "failed_generation", "flagged_input", "prompt", "messages", "request_id"})
 """Keys of an error body that repeat the request or the reply, which is judged text, or that name no cause."""
+NOT_A_RESPONSE = "HttpProcessingError"
+"""The class of aiohttp's errors for what is no HTTP or breaks off."""
 
 
 def iterate_causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -40,6 +42,9 @@ def read_body(error: BaseException) -> Any:  # noqa: ANN401 - JSON
 
 def read_status(error: BaseException) -> int | None:
     """Return the HTTP status of an error, or None if it has none."""
+    # To aiohttp, a body that breaks off has the status 400, which no server gave.
+    if NOT_A_RESPONSE in {cls.__name__ for cls in type(error).__mro__}:
+        return None
     body = read_body(error)
     metadata = body.get("ResponseMetadata") if isinstance(body, Mapping) else None
     statuses = (

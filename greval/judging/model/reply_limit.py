@@ -24,6 +24,10 @@ class ReplyTooLargeError(Exception):
     """A reply was given up because it is too large."""
 
 
+class ReplyNotPackedError(Exception):
+    """A reply is not packed in the way that its server says."""
+
+
 @contextmanager
 def receive_reply() -> Iterator[ReceivedBytes]:
     """Count the bytes of a reply as long as it is received."""
@@ -60,7 +64,10 @@ async def read_content(response: ClientResponse) -> bytes:
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
         if encoding in {"", "identity"}:
             return content
-        unpacked = zlib.decompressobj(zlib.MAX_WBITS + _AUTO_HEADER).decompress(content, MAX_REPLY_BYTES + 1)
+        try:
+            unpacked = zlib.decompressobj(zlib.MAX_WBITS + _AUTO_HEADER).decompress(content, MAX_REPLY_BYTES + 1)
+        except zlib.error as error:
+            raise ReplyNotPackedError(f"the server calls its reply {encoding!r}, but it is not: {error}") from error
         received.add(max(0, len(unpacked) - len(content)))
         return unpacked
 

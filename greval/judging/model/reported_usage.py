@@ -132,7 +132,8 @@ def _read_numbers(block: Mapping[str, object]) -> dict[str, float]:
         if isinstance(content, int | float | str) and not isinstance(content, bool):
             try:
                 numbers[name] = float(content)
-            except ValueError:  # such as the name of a service tier
+            # such as the name of a service tier, or a whole number of hundreds of digits
+            except (ValueError, OverflowError):
                 continue
         elif isinstance(content, Mapping):
             nested = _read_numbers(content) | nested

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from random import uniform
 from typing import NamedTuple
@@ -70,12 +70,10 @@ def parse_wait(text: str) -> float | None:
         total = days * 86_400 + hours * 3600 + minutes * 60 + seconds + millis / 1000
         return total if total < FIRST_EPOCH_SECONDS else _count_down(total)
     try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        pass
-    try:
-        end = datetime.fromisoformat(plain) if re.match(r"\d{4}-\d\d-\d\dT", plain) else None
-        return max(0.0, end.timestamp() - time.time()) if end else None
+        is_iso = re.match(r"\d{4}-\d\d-\d\dT", plain)
+        end = datetime.fromisoformat(plain) if is_iso else parsedate_to_datetime(text)
+        # A date without a zone is in UTC, as all dates of HTTP.
+        return max(0.0, (end if end.tzinfo else end.replace(tzinfo=UTC)).timestamp() - time.time())
     except (ValueError, OverflowError):
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import signal
 import subprocess
 import sys
@@ -93,10 +94,21 @@ async def reply(model, tier="schema", **settings):
         (AIMessage("{}", response_metadata={"logprobs": {"content": [{"token": "{}"}]}}), "{}", [{"token": "{}"}]),
         (AIMessage("{}", response_metadata={"logprobs": None}), "{}", ()),
         (AIMessage("{}", response_metadata={"logprobs": {"content": None}}), "{}", ()),
+        *(
+            (AIMessage("{}", response_metadata={"logprobs": odd}), "{}", ())
+            for odd in (
+                *([{"token": "{}"}], "{}", {"content": "{}"}, {"content": [1]}, {"content": [{"logprob": -0.1}]}),
+                *({"content": [{"token": "{}", **part}]} for part in ({"logprob": "high"}, {"logprob": math.nan})),
+                *(
+                    {"content": [{"token": "{}", **part}]}
+                    for part in ({"logprob": 3.0}, {"bytes": [999]}, {"bytes": "{}"})
+                ),
+            )
+        ),
     ],
 )
 async def test_reply(message, text, tokens):
-    """What a model said is read from text, blocks and tool calls alike."""
+    """What a model said is read from text, blocks and tool calls alike; odd probabilities are none."""
     answer = await reply(ScriptedJudge([message]))
     assert (answer.text, answer.tokens, answer.failure) == (text, tokens, None)
 

@@ -204,15 +204,18 @@ UNANSWERED = {
     "500": (fault.error(500), "server"),
     "503": (fault.error(503), "server"),
     "reset": (fault.resets(), "connection"),
+    "a body that breaks off": (fault.breaks_off(), "connection"),
     "hang": (fault.hangs(), "timeout"),
     "trickle": (fault.trickles(), "timeout"),
     "a page": (fault.body("<html>Sorry.</html>", "text/html"), "server"),
     "a text": (fault.body("Sorry.", "text/plain"), "server"),
     "no body": (fault.body(""), "server"),
+    "a body that is not packed": (fault.answers_with(200, "{}", Content_Encoding="br"), "server"),
     "half a body": (fault.body('{"choices": ['), "server"),
     "an empty object": (fault.body("{}"), "server"),
     "null": (fault.body("null"), "server"),
     "an error as 200": (fault.body('{"error": {"message": "Busy.", "code": 429}}'), "rate_limit"),
+    "an error of the server as 200": (fault.body('{"error": {"message": "No.", "type": "server_error"}}'), "server"),
 }
 
 

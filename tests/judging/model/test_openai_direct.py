@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -135,6 +136,36 @@ def test_only_usual_settings_are_sent_directly(monkeypatch, model, settings, var
     if variable:
         monkeypatch.setenv(variable, "http://127.0.0.1:9/v1")
     assert is_direct(Judge(model, **settings)) is direct
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "application/octet-stream"])
+async def test_an_answer_of_another_type_is_read(fault_server, content_type):
+    """JSON that a server calls something else is the answer all the same."""
+    content = json.dumps({"choices": [{"message": {"content": "{}"}, "finish_reason": "stop"}]})
+    fault_server.plan = fault.body(content, content_type)
+    client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, max_retries=0))
+    reply = await client.ask(AnswerFormat("q", SCHEMA, "text"), MESSAGES)
+    assert (reply.text, reply.failure) == ("{}", None)
+
+
+@pytest.mark.parametrize(
+    ("choice", "text", "kind"),
+    [
+        ({"finish_reason": "content_filter"}, "", "content_filter"),
+        ({"finish_reason": "content_filter", "message": None}, "", "content_filter"),
+        (
+            {"finish_reason": "stop", "message": {"content": {"reason": "é", "value": 1}}},
+            '{"reason": "é", "value": 1}',
+            None,
+        ),
+    ],
+)
+async def test_a_choice_in_another_form_is_read(fault_server, choice, text, kind):
+    """A choice without a message says why, and an answer that is an object instead of its JSON is the same answer."""
+    fault_server.plan = fault.answers_with(200, {"choices": [choice], "usage": {"total_tokens": 9}})
+    client = JudgeClient(Judge("openai:fake", base_url=fault_server.url, max_retries=0))
+    reply = await client.ask(AnswerFormat("q", SCHEMA, "text"), MESSAGES)
+    assert (reply.text, reply.failure and reply.failure.kind, reply.total_tokens) == (text, kind, 9)
 
 
 def test_a_run_imports_no_client_of_openai(fault_server, tmp_path):

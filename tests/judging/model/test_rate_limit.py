@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import time
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import fault_server as fault
 import pytest
@@ -327,10 +327,17 @@ def test_any_header_is_read_or_passed_over(text):
     assert seconds is None or seconds >= 0
 
 
-def test_dates():
-    """A date in the future is the seconds until then, one in the past is no wait."""
-    later = format_datetime(datetime.now(UTC) + timedelta(hours=2), usegmt=True)
-    assert 3600 < (parse_wait(later) or 0) <= 7200
+@pytest.mark.parametrize(
+    "form", ["%a, %d %b %Y %H:%M:%S GMT", "%a, %d %b %Y %H:%M:%S", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S"]
+)
+def test_dates(monkeypatch, form):
+    """A date in the future is the seconds until then, in UTC if it names no zone; one in the past is no wait."""
+    with monkeypatch.context() as patch:
+        patch.setenv("TZ", "America/New_York")
+        time.tzset()
+        wait = parse_wait((datetime.now(UTC) + timedelta(hours=2)).strftime(form))
+    time.tzset()
+    assert 3600 < (wait or 0) <= 7200
     assert parse_wait("Wed, 21 Oct 2015 07:28:00 GMT") == 0
 
 

@@ -52,6 +52,7 @@ def test_costs_add_up_over_providers():
         {"prompt_tokens": -1, "completion_tokens": -1, "total_tokens": -2},
         {"prompt_tokens": None, "completion_tokens": None, "cost": 0},
         {"prompt_tokens": True, "completion_tokens": "many", "cost": float("nan")},
+        {"prompt_tokens": 10**400, "completion_tokens": "1e400"},
         {"total_tokens": 500},
     ],
 )

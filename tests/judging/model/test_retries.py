@@ -90,8 +90,15 @@ async def test_a_stop_while_waiting_goes_through():
 
 @pytest.mark.parametrize(
     "behaviour",
-    [fault.error(429, Retry_After="0"), fault.error(503), fault.error(500), fault.error(408), fault.resets()],
-    ids=["429", "503", "500", "408", "reset"],
+    [
+        fault.error(429, Retry_After="0"),
+        fault.error(503),
+        fault.error(500),
+        fault.error(408),
+        fault.resets(),
+        fault.breaks_off(),
+    ],
+    ids=["429", "503", "500", "408", "reset", "a body that breaks off"],
 )
 def test_over_http_what_may_pass_is_asked_again(fault_server, behaviour):
     """The call is made again once, and what it gives counts, with the calls of both in the usage."""
