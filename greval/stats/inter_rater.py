@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import chain
 from math import fsum, nan
 from typing import Any, NamedTuple
 
@@ -30,22 +29,16 @@ PAIR = 2
 NEAR_ZERO = 1e-12
 
 
-class FlatRatings(NamedTuple):
-    """Ratings one after the other: the number of each one's item, its value, and how many ratings each item has."""
+class Ratings(NamedTuple):
+    """Ratings item by item: the number of each one's item, its value, and how many ratings each item has.
+
+    On categorical scales a rating is the index of its category, and `size` is the number of categories. For numbers,
+    `size` is 0 and the distance is "interval". `questions` has the number of each item's question.
+    """
 
     items: Integers
     values: Floats
     counts: Integers
-
-
-class Ratings(NamedTuple):
-    """The ratings of each item, in any order, and the number of each item's question.
-
-    On categorical scales a rating is the index of its category, and `size` is the number of categories. For numbers,
-    `size` is 0 and the distance is "interval".
-    """
-
-    units: Sequence[Sequence[float]] | FlatRatings
     questions: Integers
     size: int
     distance: Distance
@@ -57,12 +50,11 @@ def compute_reliability(ratings: Ratings, *, level: float) -> dict[str, Measured
     Alpha, and the observed agreement of AC1, use only items with at least two ratings. `alpha` has the distance of the
     ratings; if that is ordinal, `alpha nominal` is the one that ignores the order.
     """
-    flat = _flatten_units(ratings.units)
-    pairable = int((flat.counts >= PAIR).sum())
+    pairable = int((ratings.counts >= PAIR).sum())
     basis = ValueBasis(n=pairable, why="no thing has two people's values" if not pairable else "all values are equal")
-    places = np.arange(len(flat.counts))
+    places = np.arange(len(ratings.counts))
     measured: dict[str, Measured] = {}
-    for rows, formulas in _build_formulas(ratings, flat):
+    for rows, formulas in _build_formulas(ratings):
         statistic = partial(_evaluate_formulas, formulas)
         values = {name: float(figure[0]) for name, figure in statistic(rows.sum(axis=0).reshape(1, -1)).items()}
         sample = BootstrapSample(rows, places, ratings.questions)
@@ -105,10 +97,10 @@ def _evaluate_formulas(formulas: Mapping[str, Formula], sums: Floats) -> dict[st
     return {name: formula(sums) for name, formula in formulas.items()}
 
 
-def _build_formulas(ratings: Ratings, flat: FlatRatings) -> Iterator[tuple[Any, Mapping[str, Formula]]]:
+def _build_formulas(ratings: Ratings) -> Iterator[tuple[Any, Mapping[str, Formula]]]:
     """Yield the addends of each item, and the formula of each coefficient on their sums."""
     if not ratings.size:
-        yield _collect_moments(flat), {"alpha": interval_alpha}
+        yield _collect_moments(ratings), {"alpha": interval_alpha}
         return
     size = ratings.size
 
@@ -119,8 +111,8 @@ def _build_formulas(ratings: Ratings, flat: FlatRatings) -> Iterator[tuple[Any, 
     alphas = {"alpha": nominal}
     if ratings.distance == "ordinal":
         alphas = {"alpha": partial(compute_alpha, ordinal=True), "alpha nominal": nominal}
-    yield _count_coincidences(flat, size), alphas
-    yield _collect_shares(flat, size), {"ac1": multi_rater_ac1}
+    yield _count_coincidences(ratings), alphas
+    yield _collect_shares(ratings), {"ac1": multi_rater_ac1}
 
 
 def krippendorff_alpha(tables: Floats, *, ordinal: bool) -> Floats:
@@ -173,38 +165,29 @@ def multi_rater_ac1(sums: Floats) -> Floats:
         return np.where(pairable > 0, (agreed / pairable - chance) / (1 - chance), nan)
 
 
-def _flatten_units(units: Sequence[Sequence[float]] | FlatRatings) -> FlatRatings:
-    """Return the ratings of each item one after the other."""
-    if isinstance(units, FlatRatings):
-        return units
-    counts = np.fromiter(map(len, units), dtype=np.int64, count=len(units))
-    values = np.fromiter(chain.from_iterable(units), dtype=float, count=int(counts.sum()))
-    return FlatRatings(np.repeat(np.arange(len(counts)), counts), values, counts)
-
-
-def _count_values(flat: FlatRatings, size: int) -> tuple[Places, Places, Floats]:
+def _count_values(ratings: Ratings) -> tuple[Places, Places, Floats]:
     """Return the item, the value and the count of each value that an item has, in their order."""
-    table = build_sparse(
-        (flat.items, flat.values.astype(np.int32)), np.ones(len(flat.values)), (len(flat.counts), size)
-    )
+    entries, shape = (ratings.items, ratings.values.astype(np.int32)), (len(ratings.counts), ratings.size)
+    table = build_sparse(entries, np.ones(len(ratings.values)), shape)
     table.sort_indices()
-    items = np.repeat(np.arange(len(flat.counts), dtype=np.int32), np.diff(table.indptr))
+    items = np.repeat(np.arange(len(ratings.counts), dtype=np.int32), np.diff(table.indptr))
     return items, table.indices, table.data
 
 
-def _count_coincidences(flat: FlatRatings, size: int) -> Any:  # noqa: ANN401 - scipy is untyped
+def _count_coincidences(ratings: Ratings) -> Any:  # noqa: ANN401 - scipy is untyped
     """Count how often each pair of values occurs within each item, divided by its number of ratings minus 1."""
-    items, values, counts = _count_values(flat, size)
-    paired = flat.counts[items] >= PAIR
+    items, values, counts = _count_values(ratings)
+    size = ratings.size
+    paired = ratings.counts[items] >= PAIR
     items, values, counts = items[paired], values[paired], counts[paired]
-    distinct = np.bincount(items, minlength=len(flat.counts)).astype(np.int32)
+    distinct = np.bincount(items, minlength=len(ratings.counts)).astype(np.int32)
     partners = distinct[items]
     first = np.repeat(np.arange(len(items), dtype=np.int32), partners)
     second = np.arange(len(first), dtype=np.int32) - np.repeat(_list_begins(partners), partners)
     second += _list_begins(distinct)[items[first]]
     met = counts[first] * (counts[second] - (first == second))
     entries = items[first], values[first] * size + values[second]
-    return build_sparse(entries, met / (flat.counts[items[first]] - 1), (len(flat.counts), size * size))
+    return build_sparse(entries, met / (ratings.counts[items[first]] - 1), (len(ratings.counts), size * size))
 
 
 def _list_begins(counts: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -212,27 +195,27 @@ def _list_begins(counts: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.cumsum(counts, dtype=np.int32) - counts
 
 
-def _collect_shares(flat: FlatRatings, size: int) -> Any:  # noqa: ANN401 - scipy is untyped
+def _collect_shares(ratings: Ratings) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return a row per item: 1 if it has two ratings, its share of agreeing pairs, 1, and its category shares."""
-    items, values, counts = _count_values(flat, size)
-    rated, pairable = (np.flatnonzero(flat.counts >= n).astype(np.int32) for n in (1, PAIR))
-    pairs = np.bincount(items, counts * (counts - 1), minlength=len(flat.counts))[pairable]
+    items, values, counts = _count_values(ratings)
+    rated, pairable = (np.flatnonzero(ratings.counts >= n).astype(np.int32) for n in (1, PAIR))
+    pairs = np.bincount(items, counts * (counts - 1), minlength=len(ratings.counts))[pairable]
     agree = pairs > 0
-    agreed = pairs[agree] / (flat.counts[pairable[agree]] * (flat.counts[pairable[agree]] - 1))
-    parts = ((pairable, 1.0), (pairable[agree], agreed), (rated, 1.0), (items, counts / flat.counts[items]))
+    agreed = pairs[agree] / (ratings.counts[pairable[agree]] * (ratings.counts[pairable[agree]] - 1))
+    parts = ((pairable, 1.0), (pairable[agree], agreed), (rated, 1.0), (items, counts / ratings.counts[items]))
     rows = np.concatenate([part for part, _ in parts])
     columns = np.repeat(np.arange(4, dtype=np.int32), [len(part) for part, _ in parts])
     columns[len(columns) - len(items) :] += values
     addends = np.concatenate([np.broadcast_to(addend, len(part)) for part, addend in parts])
-    return build_sparse((rows, columns), addends, (len(flat.counts), 3 + size))
+    return build_sparse((rows, columns), addends, (len(ratings.counts), 3 + ratings.size))
 
 
-def _collect_moments(flat: FlatRatings) -> Any:  # noqa: ANN401 - scipy is untyped
+def _collect_moments(ratings: Ratings) -> Any:  # noqa: ANN401 - scipy is untyped
     """Return a row per item with two ratings: their number n, sum, sum of squares, and disagreement.
 
     The disagreement is the sum of the squared differences of all ordered pairs of ratings, divided by n - 1.
     """
-    return _collect_level_moments(*np.unique(flat.values, return_inverse=True), flat.counts)
+    return _collect_level_moments(*np.unique(ratings.values, return_inverse=True), ratings.counts)
 
 
 def _collect_level_moments(levels: Floats, ratings: Integers, counts: Integers) -> Any:  # noqa: ANN401 - scipy is untyped

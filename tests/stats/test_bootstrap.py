@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from choice_columns import build_choices
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -23,7 +23,6 @@ from greval.stats.bootstrap import (
     group_equal_rows,
     resample_clusters,
     resample_counts,
-    resample_means,
 )
 from greval.stats.interval import MeasuredValue, Undefined, wilson_interval
 
@@ -91,15 +90,6 @@ def test_both_ways_of_drawing_have_one_distribution():
     for drawn in (counts, single):
         assert drawn.mean() == pytest.approx(0.4, abs=0.003)
         assert drawn.var() == pytest.approx(expected, rel=0.05)
-
-
-@given(st.lists(st.integers(-3, 3), min_size=2, max_size=30).filter(lambda found: len(set(found)) > 1))
-@settings(max_examples=20)
-def test_resampled_means_mirror(values):
-    """Negated values have negated means, to the last digit, unless they are the same values."""
-    assume(sorted(values) != sorted(-value for value in values))
-    sums, sizes = np.array(values, dtype=float), np.ones(len(values), dtype=np.int64)
-    assert resample_means(sums, sizes).tolist() == (-resample_means(-sums, sizes)).tolist()
 
 
 def test_draws_in_batches_are_the_draws_at_once():

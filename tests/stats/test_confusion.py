@@ -5,7 +5,7 @@ from math import isnan, nan
 import numpy as np
 import pytest
 from choice_columns import build_choices
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn import metrics
 
@@ -56,22 +56,6 @@ def test_figures_equal_scikit_learns(drawn):
     assert (confusion.confusion_matrix(columns) == matrix).all()
 
 
-@given(tables)
-def test_kappas_equal_statsmodels(drawn):
-    """Cohen's kappa, plain and weighted, equals statsmodels' of the same table."""
-    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater", reason="statsmodels is not installed")
-    size, rows = drawn
-    columns = build_choices([row[:2] for row in rows], size)
-    assume(len({*columns.truth, *columns.given}) > 1)
-    ours = confusion.compute_figures(columns)
-    counts = confusion.confusion_matrix(columns)
-    assert ours["kappa"] == pytest.approx(inter_rater.cohens_kappa(counts, return_results=False))
-    for name, power in (("kappa linear", 1), ("kappa quadratic", 2)) if size > 2 else ():
-        assert ours[name] == pytest.approx(
-            inter_rater.cohens_kappa(counts, wt="toeplitz", weights=np.arange(size) ** power, return_results=False)
-        )
-
-
 def test_the_order_of_things_changes_no_interval():
     """The same things in another order have the same figures and intervals."""
     pairs = [(n * 7 % 3, n * 5 % 3) for n in range(60)]
@@ -98,25 +82,6 @@ def test_nothing_is_ever_nan(drawn):
     size, rows = drawn
     for figure in confusion.compare_choices(build_choices([row[:2] for row in rows], size), level=LEVEL).values():
         assert isinstance(figure, Undefined) or not isnan(figure.value)
-
-
-@given(
-    st.integers(2, 4).flatmap(
-        lambda size: st.tuples(
-            st.just(size),
-            st.lists(st.tuples(st.integers(0, size - 1), st.integers(0, size - 1)), min_size=1, max_size=40),
-        )
-    )
-)
-def test_equal_choices_count_as_often_as_they_occur(drawn):
-    """Figures of merged choices are those of the single ones, to the last digit; weights of 2 are not merged."""
-    size, pairs = drawn
-    merged = build_choices(pairs, size)
-    single = build_choices(pairs, size, weights=[2.0] * len(pairs))
-    ours, plain = confusion.compute_figures(merged), confusion.compute_figures(single)
-    assert [*ours] == [*plain]
-    np.testing.assert_array_equal([*ours.values()], [*plain.values()])
-    np.testing.assert_array_equal(confusion.confusion_matrix(merged) * 2, confusion.confusion_matrix(single))
 
 
 @given(tables, st.integers(0, 9))

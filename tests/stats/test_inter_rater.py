@@ -25,6 +25,16 @@ raters = st.integers(2, 4).flatmap(
 )
 
 
+def rate(units, size, distance="nominal", questions=None):
+    """Return the ratings of each item as columns."""
+    counts = np.array([len(unit) for unit in units])
+    values = np.array([value for unit in units for value in unit], dtype=float)
+    items = np.arange(len(units))
+    return alpha.Ratings(
+        np.repeat(items, counts), values, counts, items if questions is None else questions, size, distance
+    )
+
+
 @given(raters, st.sampled_from(["nominal", "ordinal", "interval"]))
 def test_alpha_equals_krippendorff(drawn, distance):
     """Krippendorff's alpha equals the package krippendorff's, with raters missing anywhere."""
@@ -35,7 +45,7 @@ def test_alpha_equals_krippendorff(drawn, distance):
     columns = max(map(len, units))
     table = np.array([[*map(float, unit), *[nan] * (columns - len(unit))] for unit in units]).T
     theirs = krippendorff.alpha(table, level_of_measurement=distance, value_domain=[*range(size)])
-    ratings = alpha.Ratings(units, np.arange(len(units)), 0 if distance == "interval" else size, distance)
+    ratings = rate(units, 0 if distance == "interval" else size, distance)
     assert alpha.compute_reliability(ratings, level=LEVEL)["alpha"].value == pytest.approx(theirs, abs=1e-9)
 
 
@@ -45,7 +55,7 @@ def test_ac1_follows_gwets_formula(drawn):
     size, units = drawn
     twice = [unit for unit in units if len(unit) > 1]
     rated = [unit for unit in units if unit]
-    ac1 = alpha.compute_reliability(alpha.Ratings(units, np.arange(len(units)), size, "nominal"), level=LEVEL)["ac1"]
+    ac1 = alpha.compute_reliability(rate(units, size), level=LEVEL)["ac1"]
     if not twice:
         assert isinstance(ac1, Undefined)
         return
@@ -60,14 +70,14 @@ def test_ac1_of_two_raters_is_that_of_several():
     """The formula for a table of two raters and the one for several give the same."""
     pairs = [(0, 0), (0, 1), (1, 1), (2, 1), (2, 2), (0, 2)]
     table = confusion.confusion_matrix(build_choices(pairs, 3))[None].astype(float)
-    several = alpha.compute_reliability(alpha.Ratings(pairs, np.arange(6), 3, "nominal"), level=LEVEL)["ac1"]
+    several = alpha.compute_reliability(rate(pairs, 3), level=LEVEL)["ac1"]
     assert float(confusion.gwet_ac1(table)[0]) == pytest.approx(several.value)
 
 
 def test_alpha_without_pairs_or_spread_is_undefined():
     """No thing with two values, or all values equal: alpha is undefined, with the reason."""
-    alone = alpha.compute_reliability(alpha.Ratings([[0], [1]], np.arange(2), 2, "nominal"), level=LEVEL)
-    equal = alpha.compute_reliability(alpha.Ratings([[0.1] * 3, [0.1] * 2], np.arange(2), 0, "interval"), level=LEVEL)
+    alone = alpha.compute_reliability(rate([[0], [1]], 2), level=LEVEL)
+    equal = alpha.compute_reliability(rate([[0.1] * 3, [0.1] * 2], 0, "interval"), level=LEVEL)
     assert alone["alpha"].reason == "no thing has two people's values"
     assert equal["alpha"].reason == "all values are equal"
 
@@ -75,8 +85,8 @@ def test_alpha_without_pairs_or_spread_is_undefined():
 def test_ordinal_alpha_comes_with_the_nominal_one():
     """Ratings in order have the alpha that ignores the order as well, with the same interval as by itself."""
     units = [(0, 0), (2, 1), (3, 3), (1, 1), (4, 2), (2, 2)]
-    both = alpha.compute_reliability(alpha.Ratings(units, np.arange(6), 5, "ordinal"), level=LEVEL)
-    nominal = alpha.compute_reliability(alpha.Ratings(units, np.arange(6), 5, "nominal"), level=LEVEL)
+    both = alpha.compute_reliability(rate(units, 5, "ordinal"), level=LEVEL)
+    nominal = alpha.compute_reliability(rate(units, 5), level=LEVEL)
     assert both["alpha nominal"] == nominal["alpha"]
     assert both["alpha"].value > nominal["alpha"].value
     assert "alpha nominal" not in nominal
@@ -107,12 +117,7 @@ def test_addends_are_those_of_single_items(drawn, distance):
     """What all items at once add to alpha is what each item adds alone; for numbers to the last digit."""
     size, units = drawn
     units = [[value / 3 + 0.1 for value in unit] for unit in units] if distance == "interval" else units
-    rows, _ = next(
-        alpha._build_formulas(
-            alpha.Ratings(units, np.arange(len(units)), 0 if distance == "interval" else size, distance),
-            alpha._flatten_units(units),
-        )
-    )
+    rows, _ = next(alpha._build_formulas(rate(units, 0 if distance == "interval" else size, distance)))
     addends = rows.toarray()
     if distance == "interval":
         assert addends[addends[:, 0] > 0].tolist() == add_up(units, size, distance).tolist()
@@ -124,8 +129,8 @@ def test_coefficients_of_many_items_need_little_memory(monkeypatch):
     """Two ratings of each item take less than 350 bytes an item beyond themselves, here without the resamples."""
     count = 20_000
     values = np.random.default_rng(1).integers(0, 2, 2 * count).astype(float)
-    flat = alpha.FlatRatings(np.repeat(np.arange(count), 2), values, np.full(count, 2))
-    ratings = alpha.Ratings(flat, np.arange(count), 2, "nominal")
+    items = np.repeat(np.arange(count), 2)
+    ratings = alpha.Ratings(items, values, np.full(count, 2), np.arange(count), 2, "nominal")
     monkeypatch.setattr(bootstrap, "DRAWS_AT_ONCE", 2_000)
     alpha.compute_reliability(ratings, level=LEVEL)  # what is imported counts for nothing
     tracemalloc.start()
@@ -143,7 +148,7 @@ def test_alphas_without_each_rater_are_those_of_the_rest(size):
     questions = np.arange(400) // size
     for rater, one in enumerate(alpha.compute_alphas_without(numbers, questions, level=LEVEL)):
         units = np.delete(numbers, rater, axis=1).tolist()
-        alone = alpha.compute_reliability(alpha.Ratings(units, questions, 0, "interval"), level=LEVEL)["alpha"]
+        alone = alpha.compute_reliability(rate(units, 0, "interval", questions), level=LEVEL)["alpha"]
         assert (one.n, one.value) == (alone.n, alone.value)
         assert (one.clustered is None) == (size == 1)
         pairs = [(one.interval, alone.interval), *([(one.clustered, alone.clustered)] if one.clustered else [])]

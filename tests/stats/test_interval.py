@@ -1,22 +1,10 @@
 """Intervals: against independent oracles, and what makes them undefined."""
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy import stats
 
 from greval.stats.interval import effective_wilson, student_interval, sum_by_cluster, wilson_interval
-
-
-@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
-def test_wilson_is_scipys(counted):
-    """Wilson's interval equals scipy's own for every share."""
-    hits, n = counted
-    ours = wilson_interval(hits / n, n)
-    theirs = stats.binomtest(hits, n).proportion_ci(method="wilson")
-    assert ours.low == pytest.approx(theirs.low, abs=1e-12)
-    assert ours.high == pytest.approx(theirs.high, abs=1e-12)
 
 
 def test_no_mean_of_a_scale_lies_beyond_its_ends():

@@ -14,7 +14,6 @@ from greval.analysis.comparison.contrast import (
     compute_contrast,
     compute_differences,
     find_least_p,
-    list_won_and_lost,
 )
 from greval.analysis.comparison.pairs import QuestionPairs, build_figures
 from greval.analysis.comparison.plan import ComparisonPlan, ComparisonRequest, PlannedContrast, plan_comparison
@@ -150,18 +149,17 @@ def build_comparison(plan: ComparisonPlan, how: Correction, level: float) -> Com
 def _build_contrast(
     plan: ComparisonPlan, match: PlannedContrast, pairs: QuestionPairs, rules: ContrastSettings
 ) -> Contrast:
-    """Compute one comparison, with the ids of the questions won and lost."""
-    names = {
+    """Compute one comparison, without the correction of p and the verdict."""
+    scale = plan.find_scale_direction(match.metric)
+    about = {
         "metric": match.metric,
         "group": match.group,
         "method": plan.format_side(match.method),
         "baseline": plan.format_side(match.baseline),
+        "judged_alike": _is_judged_alike(plan, match),
+        "computed": scale.computed,
     }
-    scale = plan.find_scale_direction(match.metric)
-    won, lost = list_won_and_lost(pairs, scale.better, plan.scores.questions)
-    facts = {"judged_alike": _is_judged_alike(plan, match), "computed": scale.computed}
-    contrast = compute_contrast(pairs, names, scale, rules)
-    return contrast.model_copy(update={**facts, "won_questions": won, "lost_questions": lost})
+    return compute_contrast(pairs, plan.scores.questions, about, scale, rules)
 
 
 def _build_family(plan: ComparisonPlan, least: Sequence[float], how: Correction, level: float) -> CorrectionFamily:

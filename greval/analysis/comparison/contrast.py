@@ -10,7 +10,7 @@ import numpy as np
 
 from greval.analysis.comparison.pairs import QuestionPairs
 from greval.analysis.comparison.records import Contrast, ContrastVerdict, DifferenceTest, EffectSizes, TestName
-from greval.records.scale import Better, ScaleDirection
+from greval.records.scale import ScaleDirection
 from greval.stats.bootstrap import Floats
 from greval.stats.correction import CorrectedP
 from greval.stats.interval import ClusterSums, sum_by_cluster
@@ -66,15 +66,15 @@ def compute_differences(pairs: QuestionPairs) -> PairDifferences:
 
 
 def compute_contrast(
-    pairs: QuestionPairs, names: Mapping[str, str], scale: ScaleDirection, rules: ContrastSettings
+    pairs: QuestionPairs, ids: Sequence[str], about: Mapping[str, Any], scale: ScaleDirection, rules: ContrastSettings
 ) -> Contrast:
     """Compare a method with the baseline over their pairs, without the correction of p and the verdict.
 
-    `names` are those of the metric, the group, the method and the baseline, as they are printed.
+    `ids` are those of all questions. `about` has the fields of the contrast that say what is compared.
     """
     both = pairs.has_both
     fields = {
-        **names,
+        **about,
         "better": scale.better,
         "questions": len(both),
         "n": int(both.sum()),
@@ -85,7 +85,8 @@ def compute_contrast(
         return Contrast(**fields)
     differences, cluster_sums, higher, lower, binary, kind = compute_differences(pairs)
     drawn = compute_difference_intervals(cluster_sums, level=rules.level, ends=scale.difference_ends)
-    won, lost = (higher, lower) if scale.better == "higher" else (lower, higher)
+    names = [ids[number] for number in pairs.questions[both].tolist()]
+    won, lost = _list_won_and_lost(differences if scale.better == "higher" else -differences, names)
     test = run_test(cluster_sums, higher, lower, rules.resamples, kind=kind)
     return Contrast(
         **fields,
@@ -95,9 +96,11 @@ def compute_contrast(
         method_mean=float(pairs.method.values[both].mean()),
         baseline_mean=float(pairs.baseline.values[both].mean()),
         difference=float(differences.mean()),
-        won=won,
+        won=len(won),
         tied=len(differences) - higher - lower,
-        lost=lost,
+        lost=len(lost),
+        won_questions=won,
+        lost_questions=lost,
         effect=_compute_effect(differences, higher, lower, binary=binary),
         test=test if kind == "shares" else test.model_copy(update={"wilcoxon_p": wilcoxon(cluster_sums.sums)}),
         detectable=_compute_detectable(cluster_sums, higher + lower, rules, shares=kind == "shares"),
@@ -140,17 +143,10 @@ def _decide_verdict(contrast: Contrast, corrected: float, alpha: float, *, facts
     return "too few questions to tell" if contrast.detectable is None else "no difference seen"
 
 
-def list_won_and_lost(
-    pairs: QuestionPairs, better: Better, names: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the ids of the questions that the method won, and of those that it lost.
-
-    The largest differences come first, equal ones in the order of their ids.
-    """
-    each = compute_differences(pairs).each * (1 if better == "higher" else -1)
-    sizes = zip(each.tolist(), pairs.questions[pairs.has_both].tolist(), strict=True)
+def _list_won_and_lost(gains: Floats, ids: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the ids of the questions that the method won, and of those that it lost, the largest differences first."""
     # Equal differences are in the order of their ids, so that the same run always names the same questions.
-    changed = sorted((-abs(size), names[number], size > 0) for size, number in sizes if size)
+    changed = sorted((-abs(gain), name, gain > 0) for gain, name in zip(gains.tolist(), ids, strict=True) if gain)
     won, lost = (tuple(name for _, name, is_won in changed if is_won is outcome) for outcome in (True, False))
     return won, lost
 

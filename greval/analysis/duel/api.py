@@ -37,7 +37,7 @@ HABITS = 3
 
 
 def summarise_duel(
-    run: str | Path | Run,
+    run: Store | str | Path | Run,
     metrics: Sequence[str] = (),
     *,
     cluster_by: str | None = None,
@@ -47,7 +47,7 @@ def summarise_duel(
     r"""Summarise the preferences of a run: which method wins against which, how sure that is, and the judge's habits.
 
     Args:
-        run: The run, or its folder.
+        run: The run, its folder, or a store that is open for reading.
         metrics: The names of preference metrics; all of the run by default.
         cluster_by: A tag, such as the document, whose questions are not independent.
         correction: The correction of the p values of all pairs and metrics, "bonferroni" or "holm".
@@ -77,28 +77,18 @@ def summarise_duel(
         (8, 1.0, 'first preferred')
     """
     level = check_level(level)
-    with Store.open(resolve_run_folder(run, ONE_RUN_EXAMPLE)) as store, store.snapshot():
-        return summarise_stored_duel(store, metrics, cluster_by=cluster_by, correction=correction, level=level)
-
-
-def summarise_stored_duel(
-    store: Store,
-    metrics: Sequence[str] = (),
-    *,
-    cluster_by: str | None = None,
-    correction: Correction = "bonferroni",
-    level: float = LEVEL,
-) -> Duel:
-    """Summarise the preferences of a run that is open for reading, as `summarise_duel` does."""
-    names = _select_metrics(store, metrics)
-    verdicts_by_metric = [(name, read_verdicts(store, name, cluster_by)) for name in names]
+    if not isinstance(run, Store):
+        with Store.open(resolve_run_folder(run, ONE_RUN_EXAMPLE)) as store, store.snapshot():
+            return summarise_duel(store, metrics, cluster_by=cluster_by, correction=correction, level=level)
+    names = _select_metrics(run, metrics)
+    verdicts_by_metric = [(name, read_verdicts(run, name, cluster_by)) for name in names]
     findings, warnings = summarise_verdicts(verdicts_by_metric, correction=correction, level=level)
     tests = [pair.test for finding in findings for pair in finding.pairs if pair.test]
     judged = [verdict for _, verdicts in verdicts_by_metric for verdict in verdicts if verdict.outcome is not None]
     # Methods whose samples do not pair, if the run holds their cases and not only the pairs.
-    remarks = find_pair_remarks((head.sample_id, head.method) for head in read_case_heads(store) if head.other is None)
+    remarks = find_pair_remarks((head.sample_id, head.method) for head in read_case_heads(run) if head.other is None)
     return Duel(
-        folder=str(store.folder),
+        folder=str(run.folder),
         level=level,
         correction=correction,
         cluster_by=cluster_by,

@@ -14,7 +14,7 @@ from greval._util.wording import format_count, format_names
 from greval.analysis.case_results import CaseResults, index_results, read_case_results
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import Comparison
-from greval.analysis.duel.api import summarise_stored_duel
+from greval.analysis.duel.api import summarise_duel
 from greval.analysis.summary import MetricSpending, Report, summarise_by_tags
 from greval.errors import DataError, MissingExtraError
 from greval.records.scale import Scale
@@ -301,7 +301,7 @@ def list_preferences(store: Store) -> Iterator[FindingSection]:
     """Yield the section of all preferences of a run, if pairs were judged."""
     if not any(metric.is_preference for metric in read_metrics(store).values()):
         return
-    duel = summarise_stored_duel(store)
+    duel = summarise_duel(store)
     if not duel.metrics:
         return
     yield FindingSection(

@@ -11,7 +11,7 @@ from greval.records.scale import CategoricalScale, Scale
 from greval.stats.bootstrap import encode_names
 from greval.stats.confusion import PARTS, Choices, compare_choices, confusion_matrix
 from greval.stats.correlation import NumberPairs, compare_numbers, extract_spreads
-from greval.stats.inter_rater import FlatRatings, Ratings, compute_reliability
+from greval.stats.inter_rater import Ratings, compute_reliability
 from greval.stats.interval import Distance, Measured
 from greval.trust.agreement.records import (
     AnnotatorPair,
@@ -193,7 +193,7 @@ def build_ratings(ratings: RatingColumns, scale: Scale) -> Ratings:
     if isinstance(scale, CategoricalScale):
         distance = "ordinal" if scale.ordered and size > 2 else "nominal"  # noqa: PLR2004 - two have no order
     counts = np.bincount(ratings.items, minlength=len(ratings.questions))
-    return Ratings(FlatRatings(ratings.items, ratings.numbers, counts), ratings.questions, size, distance)
+    return Ratings(ratings.items, ratings.numbers, counts, ratings.questions, size, distance)
 
 
 def _compute_pair(ratings: RatingColumns, pair: tuple[int, int], scale: Scale, *, level: float) -> dict[str, Measured]:

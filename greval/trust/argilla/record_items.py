@@ -48,12 +48,6 @@ class RecordItem(Record):
         """The judgement by the first metric."""
         return self.judged[0].judgement
 
-    @property
-    def uncertainty(self) -> float | None:
-        """The highest uncertainty of its judgements, None if none is known."""
-        estimates = (item.judgement.uncertainty for item in self.judged)
-        return max((estimate for estimate in estimates if estimate is not None), default=None)
-
 
 def build_record_id(ref: ItemRef, content: str) -> str:
     """Return the id of an item with its content; a different content gives a different id."""

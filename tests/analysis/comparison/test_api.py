@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from compared_runs import FAILED, MISSING, write
-from contrast_data import alike, edited, mirrored, only, write_documents
+from contrast_data import edited, only, write_documents
 
 from greval.analysis.comparison.api import compare
 from greval.analysis.comparison.records import Comparison
@@ -131,25 +131,3 @@ def test_a_comparison_is_data(tmp_path):
     run = write(tmp_path, {(name, "depth"): [1, 2, 5, 4] for name in "ab"} | {("a", "right"): [1]})
     comparison = compare(run, baseline="b")
     assert Comparison.model_validate_json(comparison.model_dump_json()) == comparison
-
-
-def test_order_of_questions_and_of_methods_change_nothing(tmp_path):
-    """Through run folders too: swapped methods mirror the comparison, and mixed questions leave it as it is."""
-    rng = np.random.default_rng(4)
-    a, b = ([round(float(value), 2) for value in rng.gamma(2.0, 1.0, 40)] for _ in "ab")
-    order = [int(n) for n in rng.permutation(40)]
-    tags = [{"kind": "xy"[n % 2]} for n in range(40)]
-    run = write(tmp_path / "run", {("a", "latency"): a, ("b", "latency"): b}, tags=tags)
-    mixed = write(
-        tmp_path / "mixed",
-        {("b", "latency"): [b[n] for n in order], ("a", "latency"): [a[n] for n in order]},
-        tags=[tags[n] for n in order],
-        names=[f"q{n}" for n in order],
-    )
-    one, other, again = (
-        compare(folder, baseline=baseline, by="kind").contrasts
-        for folder, baseline in ((run, "b"), (run, "a"), (mixed, "b"))
-    )
-    for left, right, same in zip(one, other, again, strict=True):
-        mirrored(left, right)
-        alike(left, same)

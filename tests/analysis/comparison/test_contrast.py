@@ -102,9 +102,8 @@ def compared(given_rows, *, by_cluster, swapped=False):
     method, baseline = reversed(sides) if swapped else sides
     names = {"metric": "depth", "group": "", "method": "a", "baseline": "b"}
     scale = ScaleDirection("lower" if len(given_rows) % 2 else "higher", 0.0, 9.0)
-    contrast = compute_contrast(
-        QuestionPairs(method, baseline, codes if by_cluster else None, np.arange(len(codes))), names, scale, RULES
-    )
+    pairs = QuestionPairs(method, baseline, codes if by_cluster else None, np.arange(len(codes)))
+    contrast = compute_contrast(pairs, [str(number) for number in pairs.questions], names, scale, RULES)
     return apply_correction(
         contrast, CorrectedP(contrast.test.p if contrast.test else 1.0, 1, capable=True), RULES.alpha
     )

@@ -3,12 +3,10 @@
 from collections import Counter
 from typing import get_args
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError
 
-from greval.analysis.diagnosis.records import CAUSES, LOSSES, MEANINGS, Cause, Diagnosis, DiagnosisTable, tabulate
+from greval.analysis.diagnosis.records import CAUSES, LOSSES, MEANINGS, Cause, Diagnosis, tabulate
 
 diagnoses = st.lists(
     st.builds(
@@ -43,25 +41,8 @@ def test_a_table_counts_every_diagnosis_once(rows, by):
     assert counted == Counter((table.list_group_names(row), row.cause) for row in rows)
 
 
-@given(diagnoses)
-def test_causes_are_those_that_occur_in_their_order(rows):
-    """Each cause of the table selects its rows, and together they are all rows."""
-    table = tabulate(rows)
-    assert table.causes == tuple(cause for cause in CAUSES if cause in {row.cause for row in rows})
-    selected = [row for cause in table.causes for row in table.filter_by_cause(cause)]
-    assert Counter(map(id, selected)) == Counter(map(id, table.rows))
-
-
 def test_a_missing_method_or_tag_has_a_name():
     """A case without the tag is in a group of its own."""
     (group,) = tabulate([Diagnosis(cause="dropped", reason="...", sample_id="q1")], ["kind"]).groups
     assert group.names == ("(none)", "(none)")
     assert (group.counts, group.total) == ({"dropped": 1}, 1)
-
-
-def test_a_table_reads_back_from_json():
-    """The table is data: its JSON form gives the same table, and an unknown cause is refused."""
-    table = tabulate([Diagnosis(cause="not used", reason="...", sample_id="q1", method="walk")])
-    assert DiagnosisTable.model_validate_json(table.model_dump_json()) == table
-    with pytest.raises(ValidationError):
-        Diagnosis(cause="lost", reason="...")

@@ -199,14 +199,6 @@ def test_without_numbers_rows_are_in_ranked_order(tmp_path):
         read_rankings(path, order="score")
 
 
-def test_scattered_questions_are_brought_together(tmp_path):
-    """The rows of a question need not follow each other."""
-    rows = [RUN[0], RUN[2], RUN[1]]
-    for ending in (".csv", ".parquet", ".jsonl"):
-        rankings = read_rankings(write_table(tmp_path / f"run{ending}", ("qid", "docid", "score"), rows))
-        assert (rankings.questions, list_documents(rankings)) == (("q1", "q2"), ["d2", "d1", "d1"])
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [

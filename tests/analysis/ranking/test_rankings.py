@@ -51,22 +51,6 @@ def test_all_forms_give_the_hits_of_plain_python(lists, judged):
     assert by_column[0] == expected
 
 
-def test_scores_and_ranks_order_rows():
-    """Higher scores and lower ranks come first; without both the rows are in order."""
-    qrels = Qrels.from_dicts({"q": {"a": 1}})
-    columns = ["q", "q"], ["a", "b"]
-    orders = ({"scores": [1, 2]}, {"ranks": [1, 2]}, {})
-    assert [hits_of(Rankings.from_columns(*columns, **order), qrels)[0][0][1] for order in orders] == [2, 1, 1]
-
-
-@pytest.mark.parametrize("ties", [("given", 1), ("trec_eval", 2)])
-def test_ties(ties):
-    """Documents of one score keep their order, or are ranked by falling id as in trec_eval."""
-    qrels = Qrels.from_dicts({"q": {"a": 1}})
-    found = Rankings.from_dicts({"q": {"a": 1.0, "b": 1.0}}, ties=ties[0])
-    assert hits_of(found, qrels)[0] == [("q", ties[1], "a")]
-
-
 def test_two_cases_of_one_question():
     """Cases of two methods cannot be one ranking."""
     with pytest.raises(DataError, match="give the cases of one method at a time"):
