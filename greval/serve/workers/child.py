@@ -19,10 +19,10 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 from pydantic_core import to_json
 
-from greval.errors import DataError, DefinitionError, GrevalError
+from greval.errors import GrevalError
 from greval.records.record import Record
 from greval.serve.logs import ERRORS, JsonLines
-from greval.serve.problems import Fault, ServeError, find_problem_code
+from greval.serve.problems import Fault, convert_error
 
 NICENESS = 2
 """What the server's process answers by itself goes first, and runs later; much less, and a busy machine starves it."""
@@ -49,7 +49,6 @@ class TaskRefusal(Record):
     message: str
     headers: Mapping[str, str]
     faults: tuple[Fault, ...]
-    definition_faults: tuple[str, ...]
     columns: tuple[str, ...]
 
 
@@ -174,7 +173,9 @@ def _call_function(function: Callable[..., object], arguments: Any) -> tuple[Tas
         answer = value if isinstance(value, TaskAnswer) else TaskAnswer(value, {})
         content = dump_value(answer.content)
     except GrevalError as error:
-        return TaskOutcome(kind="refused", refusal=_describe_refusal(error)), b""
+        refusal = convert_error(error)
+        fields = {name: getattr(refusal, name) for name in ("code", "headers", "faults", "columns")}
+        return TaskOutcome(kind="refused", refusal=TaskRefusal(message=str(refusal), **fields)), b""
     except MemoryError:
         return TaskOutcome(kind="memory"), b""
     except Exception:  # noqa: BLE001 - any error is told to the server
@@ -190,15 +191,3 @@ def dump_value(value: object) -> bytes:
     if isinstance(value, str):
         return value.encode()
     return value.model_dump_json().encode() if isinstance(value, Record) else to_json(value, inf_nan_mode="null")
-
-
-def _describe_refusal(error: GrevalError) -> TaskRefusal:
-    told = error if isinstance(error, ServeError) else None
-    return TaskRefusal(
-        code=find_problem_code(error),
-        message=str(error),
-        headers=told.headers if told else {},
-        faults=told.faults if told else (),
-        definition_faults=error.faults if isinstance(error, DefinitionError) else (),
-        columns=error.columns if isinstance(error, ServeError | DataError) else (),
-    )

@@ -22,7 +22,6 @@ from typing import Any, TypeVar, TypeVarTuple, assert_never, cast, get_type_hint
 
 from pydantic import TypeAdapter
 
-from greval.errors import DefinitionError
 from greval.serve.call_limit import FairCallLimit
 from greval.serve.problems import ServeError
 from greval.serve.settings import MEGABYTE, ServerSettings
@@ -152,8 +151,8 @@ class WorkerPool:
     async def run(self, tenant: str, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Call a function of a module in a child process, and return its value, read from JSON as it is annotated.
 
-        It raises `DefinitionError` if the function does, the `ServeError` of any other `GrevalError`, `TaskLimitError`
-        if it needs too much memory or time, and `ServeError` (503) if the server stops or the process is killed.
+        It raises the `ServeError` of a `GrevalError` that the function raises, `TaskLimitError` if it needs too much
+        memory or time, and `ServeError` (503) if the server stops or the process is killed.
         """
         content = await self.run_to_json(tenant, function, *arguments)
         adapter = _build_adapter(function)
@@ -275,7 +274,7 @@ class WorkerPool:
             case "returned":
                 return value, outcome.headers
             case "refused":
-                raise _build_refusal(cast("TaskRefusal", outcome.refusal))
+                raise ServeError(**dict(cast("TaskRefusal", outcome.refusal)))
             case "memory":
                 raise TaskLimitError(
                     "answer_too_large", f"{self._limits.memory // MEGABYTE:,} MB of memory", "--worker-memory"
@@ -295,14 +294,6 @@ def _build_adapter(function: Callable[..., object]) -> TypeAdapter[Any] | None:
     """Build the reader of what a function returns; None for a text, which is not written as JSON."""
     returned = get_type_hints(function).get("return", Any)
     return None if returned is str else TypeAdapter(returned)
-
-
-def _build_refusal(refusal: TaskRefusal) -> DefinitionError | ServeError:
-    if refusal.definition_faults:
-        return DefinitionError(*refusal.definition_faults)
-    return ServeError(
-        refusal.code, refusal.message, headers=refusal.headers, faults=refusal.faults, columns=refusal.columns
-    )
 
 
 async def _step_back(process: ForkServerProcess, starting: asyncio.Future[None], move: Callable[[], None]) -> None:
