@@ -5,7 +5,6 @@ A child process writes each file, because that takes time and memory that depend
 
 from __future__ import annotations
 
-import secrets
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -38,6 +37,7 @@ from greval.serve.routes.results import MethodName, OutcomeStatus, ValueText
 from greval.serve.service import TheTasks
 from greval.serve.state.run_paths import hide_paths_in_errors, read_run_stamp
 from greval.serve.state.shared_work import SharedWork
+from greval.serve.state.whole_folders import name_new_folder
 from greval.trust.annotations.files import ANNOTATIONS_FILE, read_run_annotations, write_annotations
 from greval.trust.labelling.sheets import write_label_sheet
 
@@ -101,8 +101,7 @@ class RunDownload:
         stamps = tuple([await self.tasks.run_in_thread(read_run_stamp, folder) for folder in folders])
 
         async def make() -> Path:
-            # The next start removes it if this process is killed.
-            new = tenant.runs / f".new-{secrets.token_hex(8)}"
+            new = name_new_folder(tenant.runs)
             path = new / f"{self.folder.name}-{name}"
             await self.tasks.run_in_thread(new.mkdir, 0o777, True)  # noqa: FBT003 - called by position
             try:

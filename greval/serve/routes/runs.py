@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -36,7 +35,6 @@ from greval.serve.jobs.queue import (
     RunRequest,
     is_run_folder,
     read_job_head,
-    remove_run_folder,
 )
 from greval.serve.jobs.requests import build_job_spec, enqueue_job, resume_job
 from greval.serve.problems import ServeError, build_fault, describe_errors, report_full_disk
@@ -46,6 +44,7 @@ from greval.serve.settings import ServerSettings
 from greval.serve.state.datasets import DatasetFile, find_dataset_file, select_rows
 from greval.serve.state.metric_library import restore_metrics
 from greval.serve.state.metric_runner import TheTenantMetrics
+from greval.serve.state.whole_folders import create_folder, remove_folder
 from greval.serve.tenant_quotas import TenantQuotas, get_tenant_quotas
 from greval.serve.workers.pool import TaskLimitError
 
@@ -214,20 +213,16 @@ def create_example_run(response: Response, service: TheService, tenant: TheTenan
 
 def _copy_run(shipped: Path, folder: Path, quotas: TenantQuotas) -> None:
     """Copy a run, whole or not at all, or raise `ServeError` (409) beyond the quota."""
-    new = folder.with_name(f".new-{secrets.token_hex(8)}")
-    new.mkdir(parents=True)
     try:
-        for file in shipped.iterdir():
-            # Not with its times and permissions: an installed package may be old and read-only.
-            shutil.copyfile(file, new / file.name)
-        with quotas.reserve("runs"):
-            new.rename(folder)
+        with ExitStack() as reserved, create_folder(folder) as new:
+            for file in shipped.iterdir():
+                # Not with its times and permissions: an installed package may be old and read-only.
+                shutil.copyfile(file, new / file.name)
+            reserved.enter_context(quotas.reserve("runs"))
     except OSError:
         # A concurrent request may have been first, and its copy is as good.
         if not is_run_folder(folder):
             raise
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
 
 
 @router.get("/{id}", responses=describe_errors(404, 422))
@@ -243,7 +238,7 @@ async def delete_run(tasks: TheTasks, runs: TheJobManager, folder: RunFolder) ->
         info = await tasks.run_in_thread(read_run_info, tasks.tenant, folder)
         if info.status in ACTIVE:
             raise ServeError("run_active", f"run {info.id!r}: is {info.status}; cancel it first")
-        await tasks.run_in_thread(remove_run_folder, folder)
+        await tasks.run_in_thread(remove_folder, folder)
 
 
 @router.post("/{id}/cancel", status_code=202, responses=describe_errors(404, 409, 422))

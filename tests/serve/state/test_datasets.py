@@ -19,7 +19,6 @@ from waiting import SECONDS, until
 
 from greval.errors import DataError
 from greval.serve.app import create_app
-from greval.serve.jobs.queue import LEFTOVER_SECONDS
 from greval.serve.service import Tenant
 from greval.serve.settings import ServerLimits, ServerSettings
 from greval.serve.state.datasets import (
@@ -30,6 +29,7 @@ from greval.serve.state.datasets import (
     inspect_dataset,
 )
 from greval.serve.state.file_receiver import ReceivedFile, publish_folder, receive_in_folder
+from greval.serve.state.whole_folders import LEFTOVER_SECONDS
 from greval.serve.tenant_quotas import TenantQuotas
 from greval.serve.usage_ledger import UsageLedger
 from greval.testing import ScriptedJudge
