@@ -35,7 +35,7 @@ from greval.serve.problems import ServeError, describe_errors, report_full_disk
 from greval.serve.routes.figures import By, Metrics, TheWantedComparison, compare_folders
 from greval.serve.routes.results import MethodName, OutcomeStatus, ValueText
 from greval.serve.service import TheTasks
-from greval.serve.state.run_paths import hide_paths_in_errors, read_run_stamp
+from greval.serve.state.run_paths import hide_paths, hide_paths_in_errors, read_run_stamp
 from greval.serve.state.shared_work import SharedWork
 from greval.serve.state.whole_folders import name_new_folder
 from greval.trust.annotations.files import ANNOTATIONS_FILE, read_run_annotations, write_annotations
@@ -265,7 +265,8 @@ def write_report(path: Path, folder: Path, by: Sequence[str], metrics: Sequence[
     content = PageContent(made=datetime.now(UTC), worst=worst, metrics=tuple(metrics), with_addresses=False)
     with Store.open(folder) as store:
         report = build_report(store, by=by, worst=worst, metrics=metrics)
-        _write_page(path, build_report_page(store, report, content), folder)
+        page = build_report_page(store, report, content)
+    path.write_text(hide_paths(page, folder), encoding="utf-8")
 
 
 @router.get("/{id}/compare.html", responses=describe_file(".html"), response_class=FileResponse)
@@ -277,15 +278,8 @@ async def download_comparison(download: TheDownload, comparison: TheWantedCompar
 def write_comparison(path: Path, folder: Path, against: Path | None, options: Mapping[str, Any]) -> None:
     """Write a comparison as a page: the file of `greval compare RUN --html`."""
     folders = [folder, against] if against else [folder]
-    text = build_comparison_page(compare_folders(*folders, **options), made_at=datetime.now(UTC), with_addresses=False)
-    _write_page(path, text, *folders)
-
-
-def _write_page(path: Path, text: str, *folders: Path) -> None:
-    """Write a page, in which clients see the names of runs, not paths of this machine."""
-    for folder in folders:
-        text = text.replace(str(folder), folder.name)
-    path.write_text(text, encoding="utf-8")
+    page = build_comparison_page(compare_folders(*folders, **options), made_at=datetime.now(UTC), with_addresses=False)
+    path.write_text(hide_paths(page, *folders), encoding="utf-8")
 
 
 @router.get("/{id}/report.svg", responses=describe_file(".svg", 501), response_class=FileResponse)
