@@ -39,7 +39,7 @@ from greval.serve.jobs.queue import (
 from greval.serve.jobs.requests import build_job_spec, enqueue_job, resume_job
 from greval.serve.problems import ServeError, build_fault, describe_errors, report_full_disk
 from greval.serve.schemas.cursors import Cursor, Limit, decode_named_cursor, encode_cursor
-from greval.serve.service import Service, Tenant, TheService, TheTasks, TheTenant
+from greval.serve.service import Service, TenantTasks, TheService, TheTasks, TheTenant
 from greval.serve.settings import ServerSettings
 from greval.serve.state.datasets import DatasetFile, find_dataset_file, select_rows
 from greval.serve.state.metric_library import restore_metrics
@@ -89,8 +89,6 @@ class JobStarter:
     """Starts jobs of a client, each once for the same `Idempotency-Key`."""
 
     response: Response
-    service: TheService
-    tenant: TheTenant
     tasks: TheTasks
     tenant_metrics: TheTenantMetrics
     runs: TheJobManager
@@ -100,21 +98,22 @@ class JobStarter:
         """Check a request, queue the job, and return it; `check` raises an error if the job could not begin."""
         names = [*body.metrics] if isinstance(body, RunRequest) else [body.metric]
         metrics = await self.tenant_metrics.look_up(self.tenant_metrics.find_metrics, names, body.reason_depth)
-        spec = await self.tasks.run_in_thread(build_job_spec, self.service, self.tenant, body, metrics)
+        spec = await self.tasks.run_in_thread(build_job_spec, self.tasks.service, self.tasks.tenant, body, metrics)
         await check(spec)
         enqueue = self._enqueue_once if self.idempotency_key else self._enqueue
         with report_full_disk():
             folder = await self.tasks.run_in_thread(enqueue, spec)
         self.runs.wake()
         self.response.headers["Location"] = f"/v1/runs/{folder.name}"
-        return await self.tasks.run_in_thread(read_run_info, self.tenant, folder)
+        return await self.tasks.run_in_thread(read_run_info, self.tasks.tenant, folder)
 
     def _enqueue(self, spec: JobSpec) -> Path:
-        return enqueue_job(self.runs.queue, get_tenant_quotas(self.service, self.tenant), spec)
+        return enqueue_job(self.runs.queue, get_tenant_quotas(self.tasks.service, self.tasks.tenant), spec)
 
     def _enqueue_once(self, spec: JobSpec) -> Path:
-        with hold_key(self.tenant.runs, self.idempotency_key or "", spec.asked, spec.id) as run_id:
-            folder = self.tenant.runs / run_id
+        runs = self.tasks.tenant.runs
+        with hold_key(runs, self.idempotency_key or "", spec.asked, spec.id) as run_id:
+            folder = runs / run_id
             # The first request may have been killed before it created the run.
             return folder if is_run_folder(folder) else self._enqueue(spec.model_copy(update={"id": run_id}))
 
@@ -130,20 +129,20 @@ async def start_run(body: RunRequest, starter: TheJobStarter) -> RunInfo:
     limit of concurrent runs wait in order. If a request is sent again with the same `Idempotency-Key` within a day, the
     response is the run that the first one started.
     """
-    return await starter.start(body, partial(_check_needs, starter.service, starter.tenant, body))
+    return await starter.start(body, partial(_check_needs, starter.tasks, body))
 
 
-async def _check_needs(service: Service, tenant: Tenant, request: RunRequest, spec: JobSpec) -> None:
+async def _check_needs(tasks: TenantTasks, request: RunRequest, spec: JobSpec) -> None:
     """Raise `ServeError` (409) if each metric would be skipped for every case, with what each of them lacks."""
-    file = find_dataset_file(tenant, request.dataset)
+    file = find_dataset_file(tasks.tenant, request.dataset)
     requested = [
         definition for name, definition in zip(spec.metrics, spec.definitions, strict=True) if name in request.metrics
     ]
     lacking: dict[str, str] = {}
     # A run may take longer to find out.
     with suppress(TaskLimitError):
-        lacking = await service.workers.run(
-            tenant.name, explain_unserved, service.settings, file, requested or spec.definitions, request
+        lacking = await tasks.run(
+            explain_unserved, tasks.service.settings, file, requested or spec.definitions, request
         )
     if lacking:
         faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in lacking.items()]

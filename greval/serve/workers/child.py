@@ -10,7 +10,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from threading import Thread
@@ -23,6 +23,7 @@ from greval.errors import GrevalError
 from greval.records.record import Record
 from greval.serve.logs import ERRORS, JsonLines
 from greval.serve.problems import Fault, convert_error
+from greval.serve.settings import ServerLimits
 
 NICENESS = 2
 """What the server's process answers by itself goes first, and runs later; much less, and a busy machine starves it."""
@@ -33,13 +34,6 @@ DATA_PAGES = 5
 """The position of the size of a process's data in `/proc/self/statm`."""
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|GREVAL_SERVE_SETTINGS|PROMETHEUS_MULTIPROC_DIR", re.IGNORECASE)
 """Variables of the environment that only the server, and what judges, may have: its keys and its own files."""
-
-
-class TaskLimits(NamedTuple):
-    """The most memory that a task may take, in bytes, and the most CPU time, in seconds."""
-
-    memory: int
-    seconds: int
 
 
 class TaskRefusal(Record):
@@ -100,7 +94,7 @@ def hide_secrets() -> Iterator[None]:
 
 def run_task(
     channel: Connection,
-    limits: TaskLimits,
+    limits: ServerLimits,
     environment: Mapping[str, str],
     function: Callable[..., object],
     arguments: Any,  # noqa: ANN401 - what the function takes
@@ -146,19 +140,29 @@ def _exit_with_parent() -> None:
         os._exit(1)
 
 
-def _set_limits(limits: TaskLimits) -> None:
+def _set_limits(limits: ServerLimits) -> None:
     """Set the limits of this process, beyond what it took before the task."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = limits.seconds + int(usage.ru_utime + usage.ru_stime) + 1
+    seconds = limits.worker_seconds + int(usage.ru_utime + usage.ru_stime) + 1
     # SIGXCPU, then SIGKILL.
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # not RLIMIT_AS, which would count address space that allocators and threads reserve and never use
-    memory = limits.memory + measure_data()
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    limit_memory(limits.worker_memory)
 
 
-def measure_data() -> int:
+def limit_memory(size: int) -> None:
+    """Limit the data of this process beyond what it has already; more is a `MemoryError`.
+
+    Files that it maps, such as a model, do not count.
+    """
+    # Not RLIMIT_AS, which would count address space that allocators and threads reserve and never use.
+    memory = size + _measure_data()
+    # The system may have a lower limit.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+
+def _measure_data() -> int:
     """Return the bytes of data that this process has already; 0 if the system does not say it."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[DATA_PAGES]) * resource.getpagesize()

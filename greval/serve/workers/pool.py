@@ -27,7 +27,6 @@ from greval.serve.problems import ServeError
 from greval.serve.settings import MEGABYTE, ServerSettings
 from greval.serve.workers.child import (
     MAX_RESULT_BYTES,
-    TaskLimits,
     TaskOutcome,
     TaskRefusal,
     hide_secrets,
@@ -128,9 +127,7 @@ class WorkerPool:
     def __init__(self, settings: ServerSettings) -> None:
         """Start with no process; `start`, or else the first task, starts the one that the others are forked from."""
         self.width = max(MIN_TASKS, min(len(os.sched_getaffinity(0)), MAX_TASKS) // settings.workers)
-        limits = settings.limits
-        self._limits = TaskLimits(limits.worker_memory, limits.worker_seconds)
-        self._seconds = limits.seconds
+        self._limits = settings.limits
         self._places = TaskPlaces(self.width, self.width - 1 if settings.keys else self.width)
         self._waiting = TaskPlaces(MAX_WAITING, MAX_TENANT_WAITING if settings.keys else MAX_WAITING)
         self._context = get_context("forkserver")
@@ -213,10 +210,10 @@ class WorkerPool:
         try:
             await asyncio.shield(starting)
             self._running.add(process)
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(self._limits.seconds):
                 content = b"" if self._stopped else await _read_all(reading)
         except TimeoutError as error:
-            raise TaskLimitError("timeout", f"{self._seconds:g} s", "--request-timeout") from error
+            raise TaskLimitError("timeout", f"{self._limits.seconds:g} s", "--request-timeout") from error
         except (OSError, EOFError) as error:
             raise _build_lost_error("cannot be started") from error
         finally:
@@ -266,7 +263,7 @@ class WorkerPool:
         if self._stopped:
             raise _build_stopping_error()
         if code == -signal.SIGXCPU:
-            raise TaskLimitError("timeout", f"{self._limits.seconds} s of CPU time", "--worker-seconds")
+            raise TaskLimitError("timeout", f"{self._limits.worker_seconds} s of CPU time", "--worker-seconds")
         raise _build_lost_error("ended early, perhaps for want of memory")
 
     def _unpack_outcome(self, outcome: TaskOutcome, value: bytes) -> tuple[bytes, Mapping[str, str]]:
@@ -277,7 +274,7 @@ class WorkerPool:
                 raise ServeError(**dict(cast("TaskRefusal", outcome.refusal)))
             case "memory":
                 raise TaskLimitError(
-                    "answer_too_large", f"{self._limits.memory // MEGABYTE:,} MB of memory", "--worker-memory"
+                    "answer_too_large", f"{self._limits.worker_memory // MEGABYTE:,} MB of memory", "--worker-memory"
                 )
             case "size":
                 raise ServeError(
