@@ -11,7 +11,7 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from served_runs import ended, lines, rows, serving, started, uploaded
+from served_runs import ended, lines, read_pages, rows, serving, started, uploaded
 from svg_texts import read_svg_texts
 
 from greval.analysis.comparison.api import compare
@@ -179,13 +179,6 @@ def test_a_data_set_comes_back_as_it_was_sent(shared_client):
     assert 'filename="mine.jsonl"' in answer.headers["content-disposition"]
     part = shared_client.get(f"{path}/file", headers={"Range": "bytes=0-9"})
     assert (part.status_code, part.text) == (206, content[:10])
-    cases, unread, cursor = [], [], None
-    for _ in range(3):
-        query = {"limit": 2, **({"cursor": cursor} if cursor else {})}
-        page = shared_client.get(f"{path}/cases", params=query).json()
-        cases += page["cases"]
-        unread += page["unread"]
-        cursor = page["next"]
-    assert cursor is None
-    assert [case["id"] for case in cases] == ["q0", "q1", "q2", "row-5"]
-    assert [row["place"] for row in unread] == ["mine:4"]
+    pages = [*read_pages(shared_client, f"{path}/cases", limit=2)]
+    assert [[case["id"] for case in page["cases"]] for page in pages] == [["q0", "q1"], ["q2"], ["row-5"]]
+    assert [row["place"] for page in pages for row in page["unread"]] == ["mine:4"]
