@@ -126,7 +126,7 @@ golden: $(DEV)
 	$(BIN)/python -m greval.metrics.files > metric_library/metric.schema.json
 	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q tests/test_golden.py tests/test_notebooks.py tests/test_docs.py tests/demo \
 	  tests/cli/test_refusals.py tests/test_dependencies.py
-	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q -m server tests/serve/test_openapi_document.py tests/serve/test_openapi_examples.py \
+	GREVAL_WRITE_GOLDEN=1 $(BIN)/python -m pytest -q -m server tests/serve/test_openapi_document.py \
 	  tests/serve/test_refusals.py
 
 # in a new environment without pip, so that nothing else is listed

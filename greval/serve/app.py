@@ -49,6 +49,7 @@ from greval.serve.routes import (
 )
 from greval.serve.service import Service
 from greval.serve.settings import ServerSettings
+from greval.serve.state.figure_cache import FigureCache
 from greval.serve.state.metric_runner import MetricRunner
 
 if TYPE_CHECKING:
@@ -111,6 +112,8 @@ def create_app(settings: ServerSettings, models: Mapping[str, Judge | BaseChatMo
     app.state.service = service
     app.state.runner = MetricRunner(service)
     app.state.readiness = health.ReadinessCheck(settings, service.models)
+    app.state.figures = FigureCache()
+    app.state.files = downloads.create_temporary_files()
     # What is added last is outermost.
     for inner in reversed(INNER_MIDDLEWARE):
         app.add_middleware(inner, service=service)

@@ -6,7 +6,7 @@ Files are never shown by a browser in the server's origin, and sent at a minimum
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 from fastapi import Response
@@ -50,7 +50,7 @@ class DownloadResponse(FileResponse):
         media_type: str,
         patience: float,
         filename: str | None = None,
-        close: Callable[[], None] = lambda: None,
+        close: Callable[[], Awaitable[None]] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         # The size is read now, so that no other file is sent under its length.
@@ -68,4 +68,5 @@ class DownloadResponse(FileResponse):
                 await super().__call__(scope, receive, send)
         finally:
             # Not as a background task: those do not run if the client has disconnected.
-            self._close()
+            if self._close:
+                await self._close()

@@ -55,7 +55,6 @@ PROBLEM_TYPES: Mapping[str, ProblemType] = {
     "too_many_metrics": ProblemType(409, "Too many metrics of your own"),
     "judge_not_offered": ProblemType(409, "The judge of a metric is not offered"),
     "price_unknown": ProblemType(409, "The price of the judge is unknown"),
-    "dataset_empty": ProblemType(409, "The data set holds no case"),
     "metrics_unservable": ProblemType(409, "No case has what the metrics need"),
     "dataset_in_use": ProblemType(409, "A run needs the data set"),
     "run_without_results": ProblemType(409, "The run has no results yet"),

@@ -134,39 +134,35 @@ def convert_faults(errors: Iterable[Mapping[str, Any]], *above: str) -> Iterable
         yield build_fault(replace_lone_surrogates(location), message, find_fault_code(error["type"]))
 
 
-def find_problem_code(error: GrevalError) -> str:
-    """Return the code of the problem that an error is for a client."""
+def convert_error(error: GrevalError) -> ServeError:
+    """Return the error response that an error is for a client."""
     if isinstance(error, ServeError):
-        return error.code
-    return next(code for kind, code in CODES_OF_ERRORS if isinstance(error, kind))
+        return error
+    code = next(code for kind, code in CODES_OF_ERRORS if isinstance(error, kind))
+    faults = parse_faults(error.faults) if isinstance(error, DefinitionError) else ()
+    return ServeError(code, str(error), faults=faults, columns=error.columns if isinstance(error, DataError) else ())
 
 
-def build_problem(error: GrevalError, request_id: str = "") -> Problem:
-    """Build the problem document of an error."""
-    faults: tuple[Fault, ...] = ()
-    code = find_problem_code(error)
-    if isinstance(error, ServeError):
-        faults = error.faults
-    elif isinstance(error, DefinitionError):
-        faults = parse_faults(error.faults)
+def build_problem(error: ServeError, request_id: str = "") -> Problem:
+    """Build the problem document of an error response."""
     return Problem(
-        type=f"{TYPE_PREFIX}{code}",
-        code=code,
-        title=PROBLEM_TYPES[code].title,
-        status=PROBLEM_TYPES[code].status,
+        type=f"{TYPE_PREFIX}{error.code}",
+        code=error.code,
+        title=PROBLEM_TYPES[error.code].title,
+        status=error.status,
         detail=redact_secrets(str(error)),
-        faults=tuple(map(_redact_fault, faults[:MAX_FAULTS])),
-        fault_count=len(faults),
-        columns=error.columns[:MAX_COLUMNS] if isinstance(error, ServeError | DataError) else (),
+        faults=tuple(map(_redact_fault, error.faults[:MAX_FAULTS])),
+        fault_count=len(error.faults),
+        columns=error.columns[:MAX_COLUMNS],
         request_id=request_id,
     )
 
 
 def build_problem_response(error: GrevalError, request_id: str = "") -> Response:
     """Build the response of an error: the one writer of problem documents."""
-    problem = build_problem(error, request_id)
-    headers = error.headers if isinstance(error, ServeError) else {}
-    return Response(problem.model_dump_json(), problem.status, headers=headers, media_type=MEDIA_TYPE)
+    refusal = convert_error(error)
+    content = build_problem(refusal, request_id).model_dump_json()
+    return Response(content, refusal.status, headers=refusal.headers, media_type=MEDIA_TYPE)
 
 
 def _redact_fault(fault: Fault) -> Fault:

@@ -11,7 +11,7 @@ import greval.serve
 from greval import errors
 from greval.errors import DefinitionError, GrevalError
 from greval.serve.problem_types import PROBLEM_TYPES
-from greval.serve.problems import MAX_FAULTS, MEDIA_TYPE, ServeError, build_problem, parse_faults
+from greval.serve.problems import MAX_FAULTS, MEDIA_TYPE, ServeError, build_problem, convert_error, parse_faults
 
 
 def test_every_error_of_greval_has_a_status():
@@ -23,7 +23,7 @@ def test_every_error_of_greval_has_a_status():
         Exception.__init__(error, "why")
         if kind is DefinitionError:
             error.faults = ("why",)
-        assert 400 <= build_problem(error).status <= 599
+        assert 400 <= build_problem(convert_error(error)).status <= 599
 
 
 def test_every_code_is_a_problem_type():

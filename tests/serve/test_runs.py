@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from served_runs import YES, all_results, ended, get_json, rows, serving, slow, started, uploaded, waited
+from served_runs import YES, all_results, ended, get_json, read_pages, rows, serving, slow, started, uploaded, waited
 
 import greval
 from greval.testing import ScriptedJudge
@@ -128,12 +128,8 @@ def test_the_list_of_runs_comes_in_pages(client):
     runs = [started(client, data, "exact_match") for _ in range(5)]
     for run in runs:
         ended(client, run)
-    listed, cursor = [], None
-    for _ in range(3):
-        page = client.get("/v1/runs", params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()
-        listed += [entry["id"] for entry in page["runs"]]
-        cursor = page["next"]
-    assert (listed, cursor) == (runs[::-1], None)
+    pages = [[entry["id"] for entry in page["runs"]] for page in read_pages(client, "/v1/runs", limit=2)]
+    assert pages == [runs[:2:-1], runs[2:0:-1], runs[:1]]
 
 
 @pytest.mark.nightly

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import httpx
 from waiting import SECONDS
 
 
-def upload(url: str, content: bytes, name: str = "demo") -> str:
+def read_json(url: str, path: str, **query: Any) -> Any:
+    """Send a request that succeeds, and give the JSON of its response."""
+    answer = httpx.get(f"{url}{path}", params=query, timeout=SECONDS)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def upload(url: str, content: bytes | Iterable[dict[str, Any]], name: str = "demo") -> str:
     """Upload cases as JSON lines and give the id of the data set."""
+    if not isinstance(content, bytes):
+        content = "".join(f"{json.dumps(row)}\n" for row in content).encode()
     answer = httpx.post(
         f"{url}/v1/datasets",
         params={"name": name},

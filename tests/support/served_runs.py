@@ -115,13 +115,17 @@ def slow(seconds: float = 0.05) -> dict[str, BaseChatModel]:
 
 def all_results(client: Client, run: str, **query) -> list[dict]:
     """Read the results of a run, page by page."""
-    found, cursor = [], None
+    return [row for page in read_pages(client, f"/v1/runs/{run}/results", **query) for row in page["results"]]
+
+
+def read_pages(client: Client, path: str, **query) -> Iterator[dict]:
+    """Yield the pages of a list."""
+    page = {"next": None}
     while True:
-        page = client.get(f"/v1/runs/{run}/results", params={**query, **({"cursor": cursor} if cursor else {})}).json()
-        found += page["results"]
-        cursor = page["next"]
-        if cursor is None:
-            return found
+        page = get_json(client, path, **query, **({"cursor": page["next"]} if page["next"] else {}))
+        yield page
+        if page["next"] is None:
+            return
 
 
 def get_json(client: Client, path: str, **query):

@@ -10,11 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging.config
 import os
-import resource
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 
 from greval._util.concurrency import run_in_background
 from greval._util.files import write_atomically
@@ -34,7 +32,7 @@ from greval.runs.progress import Progress
 from greval.runs.store import Store, is_begun
 from greval.runs.store.disk import SAME_COMMAND
 from greval.runs.store.pages import list_methods
-from greval.serve.call_limit import FairCallLimit, RequestedSlot
+from greval.serve.call_limit import RequestedSlot
 from greval.serve.jobs.messages import EXIT_UNWRITTEN, JobMessage, JobOrder, ServerLink, ServerMessage
 from greval.serve.jobs.queue import (
     ACTIVE,
@@ -54,12 +52,12 @@ from greval.serve.jobs.queue import (
 from greval.serve.jobs.run_progress import add_leg, read_earlier_progress, read_staged_progress
 from greval.serve.logs import LOGGING
 from greval.serve.prometheus import count_results
-from greval.serve.service import Service, Tenant
+from greval.serve.service import Tenant, open_service
 from greval.serve.settings import MEGABYTE
 from greval.serve.state.datasets import find_dataset, find_dataset_file, select_rows
 from greval.serve.state.run_paths import dump_without_paths
 from greval.serve.tenant_quotas import get_tenant_quotas
-from greval.serve.workers.child import measure_data
+from greval.serve.workers.child import limit_memory
 from greval.trust.alignment.api import AlignOptions, align_async
 from greval.trust.probing.api import probe_async
 from greval.trust.probing.stages import ProbeOptions
@@ -135,7 +133,7 @@ class RunJob:
     async def _work(self) -> tuple[str | None, bool]:
         """Do the work of the run; return why it stopped early, None if it did not, and whether it failed by that."""
         request, settings = self._spec.asked, self._order.settings
-        service = Service(settings, settings.judges, FairCallLimit(settings.limits.calls))
+        service = open_service(settings)
         metrics = [service.library.restore(definition) for definition in self._spec.definitions]
         judges = service.choose_judges(metrics, self._spec.judge)
         distinct = [group.judge for group in choose_judges(metrics, None, judges).groups]
@@ -291,7 +289,7 @@ def main() -> int:
     # A process that a metric starts must not keep the run locked.
     os.set_inheritable(order.lock, False)  # noqa: FBT003 - its only form
     os.nice(NICENESS)
-    _limit_memory(order.settings.limits.run_memory)
+    limit_memory(order.settings.limits.run_memory)
     try:
         RunJob(order, spec, link).run_to_end()
     except OSError:
@@ -301,17 +299,6 @@ def main() -> int:
         # The end of the process takes a while, and the run may be resumed at once.
         os.close(order.lock)
     return 0
-
-
-def _limit_memory(size: int) -> None:
-    """Limit the data of this process beyond what it has already; more is a `MemoryError`.
-
-    Files that it maps, such as a model, do not count.
-    """
-    memory = size + measure_data()
-    with suppress(ValueError, OSError):
-        # Not RLIMIT_AS, which would count address space that is reserved and never used.
-        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 
 if __name__ == "__main__":

@@ -31,11 +31,11 @@ from greval.serve.jobs.queue import (
     QueueEntry,
     read_job_spec,
     read_job_state,
-    remove_leftovers,
     write_job_state,
 )
 from greval.serve.problems import ServeError
 from greval.serve.service import Service
+from greval.serve.state.whole_folders import remove_leftovers
 
 MAX_DEATHS = 5
 """The number of times in a row that the process of a run may die without progress before the run has failed."""

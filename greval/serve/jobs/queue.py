@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
-import shutil
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Annotated, ClassVar, Literal, NamedTuple, Self, TypeVar, cast
@@ -22,6 +19,7 @@ from greval.runs.store import FILE
 from greval.serve.ids import ID_PATTERN
 from greval.serve.problems import DISK_FULL_ERRORS
 from greval.serve.schemas.requests import INTEGRAL, MetricName, ShortText, StrictRequest
+from greval.serve.state.whole_folders import create_folder
 from greval.stats.interval import LEVEL
 from greval.trust.alignment.api import DEFAULT_CHOOSING, DEFAULT_FOLDS, WAYS, AlignOptions
 from greval.trust.alignment.records import AlignStrategy
@@ -223,7 +221,6 @@ CANCELLED = "it was cancelled"
 QUEUE_FOLDER = ".queue"
 ORPHAN_SECONDS = 60.0
 """The age in seconds after which a queue entry without a folder is removed: its start was killed."""
-LEFTOVER_SECONDS = 24 * 60 * 60.0
 T = TypeVar("T", bound=Record)
 
 
@@ -268,36 +265,9 @@ def is_run_folder(folder: Path) -> bool:
 
 def create_run_folder(folder: Path, spec: JobSpec) -> None:
     """Create the folder of a new run, atomically."""
-    new = folder.with_name(f".new-{secrets.token_hex(8)}")
-    new.mkdir(parents=True)
-    try:
+    with create_folder(folder) as new:
         write_job_spec(new, spec)
         write_job_state(new, JobState(status="queued"))
-        new.rename(folder)
-    except OSError:
-        shutil.rmtree(new, ignore_errors=True)
-        raise
-    # Else the new name could be lost in a crash, although its content is on disk.
-    sync_folder(folder.parent)
-
-
-def remove_run_folder(folder: Path) -> None:
-    """Remove a run atomically: no reader sees a part of it."""
-    trash = folder.with_name(f".gone-{secrets.token_hex(8)}")
-    folder.rename(trash)
-    shutil.rmtree(trash, ignore_errors=True)
-
-
-def remove_leftovers(runs: Path) -> None:
-    """Remove partial folders that killed processes left, for all tenants.
-
-    Only those older than a day are removed, because a running process may still use newer ones.
-    """
-    for above in ("", "*/", "*/*/", ".datasets/", "*/.datasets/"):
-        for leftover in (*runs.glob(f"{above}.new-*"), *runs.glob(f"{above}.gone-*")):
-            with suppress(OSError):
-                if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
-                    shutil.rmtree(leftover, ignore_errors=True)
 
 
 class JobLock(CloseOnExit):

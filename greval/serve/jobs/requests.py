@@ -68,16 +68,12 @@ def list_judges(service: Service, metrics: Sequence[Metric], name: str | None, r
 
 
 def _check_source(tenant: Tenant, request: JobRequest) -> str:
-    """Return the name of what a job reads, or raise `ServeError` if it does not exist (404) or holds nothing (409)."""
+    """Return the name of what a job reads, or raise `ServeError` (404; 409 for a run without results)."""
     if isinstance(request, AlignRequest):
         return find_judged_folder(tenant, request.run).name
     if request.dataset is None:
         return ""
-    dataset = find_dataset(tenant, request.dataset)
-    if not dataset.cases:
-        first = f"; {dataset.unread[0].place}: {dataset.unread[0].message}" if dataset.unread else ""
-        raise ServeError("dataset_empty", f"data set {dataset.id!r}: holds no case to judge{first}")
-    return dataset.name
+    return find_dataset(tenant, request.dataset).name
 
 
 def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:

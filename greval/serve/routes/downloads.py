@@ -5,19 +5,16 @@ A child process writes each file, because that takes time and memory that depend
 
 from __future__ import annotations
 
-import asyncio
-import secrets
 import shutil
-from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from fastapi import APIRouter, Depends, FastAPI, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import FileResponse
 from pydantic import StringConstraints
 
@@ -38,7 +35,9 @@ from greval.serve.problems import ServeError, describe_errors, report_full_disk
 from greval.serve.routes.figures import By, Metrics, TheWantedComparison, compare_folders
 from greval.serve.routes.results import MethodName, OutcomeStatus, ValueText
 from greval.serve.service import TheTasks
-from greval.serve.state.run_paths import hide_paths_in_errors, read_run_stamp
+from greval.serve.state.run_paths import hide_paths, hide_paths_in_errors, read_run_stamp
+from greval.serve.state.shared_work import SharedWork
+from greval.serve.state.whole_folders import name_new_folder
 from greval.trust.annotations.files import ANNOTATIONS_FILE, read_run_annotations, write_annotations
 from greval.trust.labelling.sheets import write_label_sheet
 
@@ -46,13 +45,7 @@ MAX_TENANT_FILES = 8
 """The most different files of a tenant that are made and sent at once; each takes space on the disk."""
 
 
-@asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    app.state.files = TemporaryFiles()
-    yield
-
-
-router = APIRouter(prefix="/v1/runs", tags=["downloads"], lifespan=_lifespan)
+router = APIRouter(prefix="/v1/runs", tags=["downloads"])
 
 MEDIA_TYPES = {
     ".csv": "text/csv; charset=utf-8",
@@ -80,81 +73,35 @@ def describe_file(extension: str, *more: int) -> dict[int | str, dict[str, Any]]
     return responses | describe_errors(404, 409, 422, 503, 504, 507, *more)
 
 
-class TemporaryFiles:
-    """Files that are made of runs: each is written once for all who save it at once, and then removed."""
-
-    def __init__(self) -> None:
-        self._files: dict[Hashable, TemporaryFile] = {}
-
-    async def open(self, key: Hashable, tenant: str, write: Callable[[], Coroutine[None, None, Path]]) -> TemporaryFile:
-        """Return a file, which `write` writes if none has this key yet; call `close` on it in any case.
-
-        Raise `ServeError` (429) if a tenant has as many files as it may.
-        """
-        if key not in self._files:
-            if sum(file.tenant == tenant for file in self._files.values()) >= MAX_TENANT_FILES:
-                message = f"{MAX_TENANT_FILES} other files are being made or saved for this key; ask again when one is"
-                raise ServeError("share_in_use", message, headers={"Retry-After": "5"})
-            self._files[key] = TemporaryFile(tenant, asyncio.create_task(write()), partial(self._files.pop, key))
-        file = self._files[key]
-        file.users += 1
-        try:
-            # Shielded, because other responses may wait for the same file.
-            await asyncio.shield(file.writing)
-        except BaseException:
-            # Also if the request is cancelled, which is no Exception.
-            file.close()
-            raise
-        return file
+FileKey = tuple[str, str, tuple[object, ...], str]
+"""A tenant, the name of a file, the states of the runs that it is made of, and its options."""
 
 
-@dataclass
-class TemporaryFile:
-    """A file in a folder of its own that is removed when no response sends it any more."""
-
-    tenant: str
-    writing: asyncio.Task[Path]
-    forget: Callable[[], object]
-    users: int = 0
-
-    @property
-    def path(self) -> Path:
-        """The path of the file, once it is written."""
-        return self.writing.result()
-
-    def close(self) -> None:
-        """End the use of the file; the last user removes it."""
-        self.users -= 1
-        if not self.users:
-            self.forget()
-            self.writing.cancel()
-            if self.writing.done() and not self.writing.cancelled() and not self.writing.exception():
-                # Not in a thread: the request may be cancelled here.
-                shutil.rmtree(self.path.parent, ignore_errors=True)
-
-
-def get_temporary_files(request: Request) -> TemporaryFiles:
-    """Return the files of this process that are being saved."""
-    return cast("TemporaryFiles", request.app.state.files)
+def create_temporary_files() -> SharedWork[FileKey, Path]:
+    """Create the files that are made of runs: each is written once for all who save it at once, and then removed."""
+    # Not in a thread: the request that ends may be cancelled.
+    return SharedWork(lambda path: shutil.rmtree(path.parent, ignore_errors=True))
 
 
 @dataclass
 class RunDownload:
     """Sends a file that is made of a run."""
 
+    request: Request
     tasks: TheTasks
     folder: JudgedFolder
-    files: Annotated[TemporaryFiles, Depends(get_temporary_files)]
 
     async def send(self, name: str, write: Callable[..., None], *arguments: Any) -> DownloadResponse:  # noqa: ANN401 - what the function takes
-        """Let a child process write the file, and return it; `write` gets its path, and the run before `arguments`."""
+        """Let a child process write the file, and return it; `write` gets its path, and the run before `arguments`.
+
+        Raise `ServeError` (429) if the tenant has as many files as it may.
+        """
         tenant = self.tasks.tenant
         folders = [self.folder, *(argument for argument in arguments if isinstance(argument, Path))]
         stamps = tuple([await self.tasks.run_in_thread(read_run_stamp, folder) for folder in folders])
 
         async def make() -> Path:
-            # The next start removes it if this process is killed.
-            new = tenant.runs / f".new-{secrets.token_hex(8)}"
+            new = name_new_folder(tenant.runs)
             path = new / f"{self.folder.name}-{name}"
             await self.tasks.run_in_thread(new.mkdir, 0o777, True)  # noqa: FBT003 - called by position
             try:
@@ -164,11 +111,15 @@ class RunDownload:
                 raise
             return path
 
-        file = await self.files.open((name, stamps, repr(arguments)), tenant.name, make)
+        files: SharedWork[FileKey, Path] = self.request.app.state.files
+        key: FileKey = (tenant.name, name, stamps, repr(arguments))
+        if key not in files.keys and sum(owner == tenant.name for owner, *_ in files.keys) >= MAX_TENANT_FILES:
+            message = f"{MAX_TENANT_FILES} other files are being made or saved for this key; ask again when one is"
+            raise ServeError("share_in_use", message, headers={"Retry-After": "5"})
+        use = AsyncExitStack()
+        path = await use.enter_async_context(files.use(key, make))
         patience = self.tasks.service.settings.limits.patience
-        return DownloadResponse(
-            file.path, media_type=MEDIA_TYPES[file.path.suffix], patience=patience, close=file.close
-        )
+        return DownloadResponse(path, media_type=MEDIA_TYPES[path.suffix], patience=patience, close=use.aclose)
 
 
 def write_file(write: Callable[..., None], path: Path, folder: Path, *arguments: Any) -> None:  # noqa: ANN401 - as above
@@ -314,7 +265,8 @@ def write_report(path: Path, folder: Path, by: Sequence[str], metrics: Sequence[
     content = PageContent(made=datetime.now(UTC), worst=worst, metrics=tuple(metrics), with_addresses=False)
     with Store.open(folder) as store:
         report = build_report(store, by=by, worst=worst, metrics=metrics)
-        _write_page(path, build_report_page(store, report, content), folder)
+        page = build_report_page(store, report, content)
+    path.write_text(hide_paths(page, folder), encoding="utf-8")
 
 
 @router.get("/{id}/compare.html", responses=describe_file(".html"), response_class=FileResponse)
@@ -326,15 +278,8 @@ async def download_comparison(download: TheDownload, comparison: TheWantedCompar
 def write_comparison(path: Path, folder: Path, against: Path | None, options: Mapping[str, Any]) -> None:
     """Write a comparison as a page: the file of `greval compare RUN --html`."""
     folders = [folder, against] if against else [folder]
-    text = build_comparison_page(compare_folders(*folders, **options), made_at=datetime.now(UTC), with_addresses=False)
-    _write_page(path, text, *folders)
-
-
-def _write_page(path: Path, text: str, *folders: Path) -> None:
-    """Write a page, in which clients see the names of runs, not paths of this machine."""
-    for folder in folders:
-        text = text.replace(str(folder), folder.name)
-    path.write_text(text, encoding="utf-8")
+    page = build_comparison_page(compare_folders(*folders, **options), made_at=datetime.now(UTC), with_addresses=False)
+    path.write_text(hide_paths(page, *folders), encoding="utf-8")
 
 
 @router.get("/{id}/report.svg", responses=describe_file(".svg", 501), response_class=FileResponse)

@@ -9,12 +9,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from greval.errors import DefinitionError
 from greval.records.formula_metric import build_file_metric
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record
 from greval.records.result import Result
-from greval.serve.problems import ServeError, describe_errors, parse_faults
+from greval.serve.problems import describe_errors
 from greval.serve.schemas.cases import UnreadCase, check_limits, read_rows
 from greval.serve.schemas.metrics import Yaml
 from greval.serve.schemas.requests import INTEGRAL, MAX_METRICS, MetricName, ShortText, StrictRequest
@@ -113,9 +112,6 @@ async def _read_unsaved(service: Service, tenant: Tenant, texts: Sequence[str]) 
     """Return the metrics that texts define, or raise `ServeError` (422) with each fault of the first faulty one."""
     if not texts:
         return []
-    try:
-        definitions = await service.workers.run(tenant.name, parse_metric_texts, texts)
-    except DefinitionError as error:
-        raise ServeError("invalid_metric", "unsaved: not a valid metric", faults=parse_faults(error.faults)) from error
+    definitions = await service.workers.run(tenant.name, parse_metric_texts, texts)
     metrics = map(build_file_metric, definitions)
     return [LibraryMetric(metric, "own", text) for metric, text in zip(metrics, texts, strict=True)]

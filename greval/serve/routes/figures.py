@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
-from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
 import greval
@@ -41,14 +40,7 @@ from greval.trust.estimates.records import Estimate
 from greval.trust.panels.api import panel
 from greval.trust.panels.records import CombineJudges, Panel
 
-
-@asynccontextmanager
-async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    app.state.figuring = FigureCache()
-    yield
-
-
-router = APIRouter(prefix="/v1/runs", tags=["figures"], lifespan=_lifespan)
+router = APIRouter(prefix="/v1/runs", tags=["figures"])
 
 MAX_JUDGES = 10
 By = Annotated[
@@ -78,11 +70,6 @@ Floors = Annotated[
 COMMON = {304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422, 501, 503, 504)}
 
 
-def get_figure_cache(request: Request) -> FigureCache:
-    """Return the cache of analysis results of this process."""
-    return cast("FigureCache", request.app.state.figuring)
-
-
 @dataclass
 class RunFigures:
     """Responds with analyses of a client's run."""
@@ -90,7 +77,6 @@ class RunFigures:
     request: Request
     tasks: TheTasks
     folder: JudgedFolder
-    cache: Annotated[FigureCache, Depends(get_figure_cache)]
 
     async def respond(self, make: Callable[..., Record], *other_folders: Path, **options: Any) -> Response:  # noqa: ANN401 - what the function takes
         """Return an analysis of the run and others, computed in a child process, or cached if they are unchanged."""
@@ -105,14 +91,18 @@ class RunFigures:
         etag = build_etag((greval.__version__, key))
         if is_not_modified(self.request, etag):
             return Response(status_code=304, headers=build_headers(etag))
-        content = await self.cache.get_json(key, compute)
+        content = await self._cache.get_json(key, compute)
         return JsonContent(content, headers=build_headers(etag))
 
     async def prepare(self, make: Callable[[Path], None]) -> None:
         """Begin to prepare the run for later requests in a child process, once for its present state."""
         stamp = await self.tasks.run_in_thread(read_run_stamp, self.folder)
         workers, tenant = self.tasks.service.workers, self.tasks.tenant.name
-        self.cache.begin((make.__qualname__, stamp), partial(workers.run_to_json, tenant, make, self.folder))
+        self._cache.begin((make.__qualname__, stamp), partial(workers.run_to_json, tenant, make, self.folder))
+
+    @property
+    def _cache(self) -> FigureCache:
+        return cast("FigureCache", self.request.app.state.figures)
 
 
 TheRunFigures = Annotated[RunFigures, Depends()]

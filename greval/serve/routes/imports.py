@@ -27,7 +27,7 @@ from greval.serve.settings import ServerLimits
 from greval.serve.state.datasets import KINDS, DatasetFile, find_dataset_file
 from greval.serve.state.file_receiver import describe_file_body, find_extension, publish_folder, receive_in_folder
 from greval.serve.state.metric_runner import TenantMetrics, TheTenantMetrics
-from greval.serve.state.run_paths import hide_paths_in_errors
+from greval.serve.state.run_paths import hide_paths, hide_paths_in_errors
 from greval.serve.tenant_quotas import get_tenant_quotas
 from greval.serve.workers.pool import blame_file_for_limits
 
@@ -164,7 +164,7 @@ def import_file(path: Path, folder: Path, settings: ImportSettings, limits: Serv
         "scored": done.done - done.failed - done.skipped,
         "skipped": done.skipped,
         "failed": done.failed,
-        "unread": tuple(line.replace(str(path), path.name) for line in unread),
+        "unread": tuple(hide_paths(line, path) for line in unread),
         "unread_count": done.unread,
-        "notes": tuple(note.replace(str(path), path.name) for note in notes),
+        "notes": tuple(hide_paths(note, path) for note in notes),
     }

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
 import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -36,16 +35,16 @@ from greval.serve.jobs.queue import (
     RunRequest,
     is_run_folder,
     read_job_head,
-    remove_run_folder,
 )
 from greval.serve.jobs.requests import build_job_spec, enqueue_job, resume_job
 from greval.serve.problems import ServeError, build_fault, describe_errors, report_full_disk
 from greval.serve.schemas.cursors import Cursor, Limit, decode_named_cursor, encode_cursor
-from greval.serve.service import Service, Tenant, TheService, TheTasks, TheTenant
+from greval.serve.service import Service, TenantTasks, TheService, TheTasks, TheTenant
 from greval.serve.settings import ServerSettings
 from greval.serve.state.datasets import DatasetFile, find_dataset_file, select_rows
 from greval.serve.state.metric_library import restore_metrics
 from greval.serve.state.metric_runner import TheTenantMetrics
+from greval.serve.state.whole_folders import create_folder, remove_folder
 from greval.serve.tenant_quotas import TenantQuotas, get_tenant_quotas
 from greval.serve.workers.pool import TaskLimitError
 
@@ -90,8 +89,6 @@ class JobStarter:
     """Starts jobs of a client, each once for the same `Idempotency-Key`."""
 
     response: Response
-    service: TheService
-    tenant: TheTenant
     tasks: TheTasks
     tenant_metrics: TheTenantMetrics
     runs: TheJobManager
@@ -101,21 +98,22 @@ class JobStarter:
         """Check a request, queue the job, and return it; `check` raises an error if the job could not begin."""
         names = [*body.metrics] if isinstance(body, RunRequest) else [body.metric]
         metrics = await self.tenant_metrics.look_up(self.tenant_metrics.find_metrics, names, body.reason_depth)
-        spec = await self.tasks.run_in_thread(build_job_spec, self.service, self.tenant, body, metrics)
+        spec = await self.tasks.run_in_thread(build_job_spec, self.tasks.service, self.tasks.tenant, body, metrics)
         await check(spec)
         enqueue = self._enqueue_once if self.idempotency_key else self._enqueue
         with report_full_disk():
             folder = await self.tasks.run_in_thread(enqueue, spec)
         self.runs.wake()
         self.response.headers["Location"] = f"/v1/runs/{folder.name}"
-        return await self.tasks.run_in_thread(read_run_info, self.tenant, folder)
+        return await self.tasks.run_in_thread(read_run_info, self.tasks.tenant, folder)
 
     def _enqueue(self, spec: JobSpec) -> Path:
-        return enqueue_job(self.runs.queue, get_tenant_quotas(self.service, self.tenant), spec)
+        return enqueue_job(self.runs.queue, get_tenant_quotas(self.tasks.service, self.tasks.tenant), spec)
 
     def _enqueue_once(self, spec: JobSpec) -> Path:
-        with hold_key(self.tenant.runs, self.idempotency_key or "", spec.asked, spec.id) as run_id:
-            folder = self.tenant.runs / run_id
+        runs = self.tasks.tenant.runs
+        with hold_key(runs, self.idempotency_key or "", spec.asked, spec.id) as run_id:
+            folder = runs / run_id
             # The first request may have been killed before it created the run.
             return folder if is_run_folder(folder) else self._enqueue(spec.model_copy(update={"id": run_id}))
 
@@ -131,20 +129,20 @@ async def start_run(body: RunRequest, starter: TheJobStarter) -> RunInfo:
     limit of concurrent runs wait in order. If a request is sent again with the same `Idempotency-Key` within a day, the
     response is the run that the first one started.
     """
-    return await starter.start(body, partial(_check_needs, starter.service, starter.tenant, body))
+    return await starter.start(body, partial(_check_needs, starter.tasks, body))
 
 
-async def _check_needs(service: Service, tenant: Tenant, request: RunRequest, spec: JobSpec) -> None:
+async def _check_needs(tasks: TenantTasks, request: RunRequest, spec: JobSpec) -> None:
     """Raise `ServeError` (409) if each metric would be skipped for every case, with what each of them lacks."""
-    file = find_dataset_file(tenant, request.dataset)
+    file = find_dataset_file(tasks.tenant, request.dataset)
     requested = [
         definition for name, definition in zip(spec.metrics, spec.definitions, strict=True) if name in request.metrics
     ]
     lacking: dict[str, str] = {}
     # A run may take longer to find out.
     with suppress(TaskLimitError):
-        lacking = await service.workers.run(
-            tenant.name, explain_unserved, service.settings, file, requested or spec.definitions, request
+        lacking = await tasks.run(
+            explain_unserved, tasks.service.settings, file, requested or spec.definitions, request
         )
     if lacking:
         faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in lacking.items()]
@@ -214,20 +212,16 @@ def create_example_run(response: Response, service: TheService, tenant: TheTenan
 
 def _copy_run(shipped: Path, folder: Path, quotas: TenantQuotas) -> None:
     """Copy a run, whole or not at all, or raise `ServeError` (409) beyond the quota."""
-    new = folder.with_name(f".new-{secrets.token_hex(8)}")
-    new.mkdir(parents=True)
     try:
-        for file in shipped.iterdir():
-            # Not with its times and permissions: an installed package may be old and read-only.
-            shutil.copyfile(file, new / file.name)
-        with quotas.reserve("runs"):
-            new.rename(folder)
+        with ExitStack() as reserved, create_folder(folder) as new:
+            for file in shipped.iterdir():
+                # Not with its times and permissions: an installed package may be old and read-only.
+                shutil.copyfile(file, new / file.name)
+            reserved.enter_context(quotas.reserve("runs"))
     except OSError:
         # A concurrent request may have been first, and its copy is as good.
         if not is_run_folder(folder):
             raise
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
 
 
 @router.get("/{id}", responses=describe_errors(404, 422))
@@ -243,7 +237,7 @@ async def delete_run(tasks: TheTasks, runs: TheJobManager, folder: RunFolder) ->
         info = await tasks.run_in_thread(read_run_info, tasks.tenant, folder)
         if info.status in ACTIVE:
             raise ServeError("run_active", f"run {info.id!r}: is {info.status}; cancel it first")
-        await tasks.run_in_thread(remove_run_folder, folder)
+        await tasks.run_in_thread(remove_folder, folder)
 
 
 @router.post("/{id}/cancel", status_code=202, responses=describe_errors(404, 409, 422))

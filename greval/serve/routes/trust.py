@@ -37,14 +37,14 @@ async def start_probe(body: ProbeRequest, starter: TheJobStarter) -> RunInfo:
     It is a run: follow, cancel, resume and delete it as one. Its verdicts are results, its kill rates are at
     `/v1/runs/{id}/probe` once it has ended. `Idempotency-Key` is as for a run.
     """
-    service, tenant = starter.service, starter.tenant
+    tasks, service = starter.tasks, starter.tasks.service
 
     async def check(spec: JobSpec) -> None:
-        file = None if body.dataset is None else find_dataset_file(tenant, body.dataset)
+        file = None if body.dataset is None else find_dataset_file(tasks.tenant, body.dataset)
         judges = service.choose_judges(map(service.library.restore, spec.definitions), spec.judge)
         # The probe may take longer to find out.
         with suppress(TaskLimitError):
-            await service.workers.run(tenant.name, check_probe, service.settings, spec.definitions, file, body, judges)
+            await tasks.run(check_probe, service.settings, spec.definitions, file, body, judges)
 
     return await starter.start(body, check)
 
@@ -56,15 +56,13 @@ async def start_alignment(body: AlignRequest, starter: TheJobStarter) -> RunInfo
     It is a run: follow, cancel, resume and delete it as one. The attempts, the gain on held-out labels and the new
     definition, if there is one, are at `/v1/runs/{id}/alignment` once it has ended. `Idempotency-Key` is as for a run.
     """
-    service, tenant = starter.service, starter.tenant
+    tasks, service = starter.tasks, starter.tasks.service
 
     async def check(spec: JobSpec) -> None:
         judge = service.choose_judge(service.library.restore(spec.definitions[-1]), spec.judge)
-        folder = find_judged_folder(tenant, body.run)
+        folder = find_judged_folder(tasks.tenant, body.run)
         with suppress(TaskLimitError):
-            await service.workers.run(
-                tenant.name, check_alignment, service.settings, spec.definitions[-1:], folder, judge, body
-            )
+            await tasks.run(check_alignment, service.settings, spec.definitions[-1:], folder, judge, body)
 
     return await starter.start(body, check)
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import secrets
-import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
@@ -32,6 +30,7 @@ from greval.serve.schemas.cursors import NamedPosition, encode_cursor
 from greval.serve.service import Tenant
 from greval.serve.settings import ServerLimits
 from greval.serve.state.file_receiver import ReceivedFile
+from greval.serve.state.whole_folders import remove_folder
 
 KINDS: Mapping[str, str] = {
     "application/jsonl": ".jsonl",
@@ -112,14 +111,8 @@ class DatasetFile(NamedTuple):
         return reader
 
     def _iterate_rows(self, columns: ColumnMap | None) -> Iterator[RawRow]:
-        with self.name_in_errors():
-            yield from read_rows(self.path, columns=columns)
-
-    @contextmanager
-    def name_in_errors(self) -> Iterator[None]:
-        """Replace the path by the data set's name in the messages of errors."""
         try:
-            yield
+            yield from read_rows(self.path, columns=columns)
         except DataError as error:
             raise DataError(str(error).replace(str(self.path), self.name), columns=error.columns) from error
 
@@ -141,18 +134,17 @@ def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limi
     reader = file.open(limits)
     unread: list[UnreadRow] = []
     cases = unread_count = 0
-    with file.name_in_errors():
-        for row in reader:
-            if isinstance(row, Case):
-                cases += 1
-                continue
-            unread_count += 1
-            if len(unread) < MAX_LISTED_ROWS:
-                unread.append(UnreadRow(place=row.place, message=word_message(row.message)[:MAX_MESSAGE]))
-            if unread_count > MAX_UNREAD_ROWS:
-                first = f"{unread[0].place}: {unread[0].message}"
-                message = f"more than {MAX_UNREAD_ROWS:,} rows are no cases; mend the file. The first: {first}"
-                raise DataError(f"{file.name}: {message}")
+    for row in reader:
+        if isinstance(row, Case):
+            cases += 1
+            continue
+        unread_count += 1
+        if len(unread) < MAX_LISTED_ROWS:
+            unread.append(UnreadRow(place=row.place, message=word_message(row.message)[:MAX_MESSAGE]))
+        if unread_count > MAX_UNREAD_ROWS:
+            first = f"{unread[0].place}: {unread[0].message}"
+            message = f"more than {MAX_UNREAD_ROWS:,} rows are no cases; mend the file. The first: {first}"
+            raise DataError(f"{file.name}: {message}")
     if not cases:
         lines = [f"{row.place}: {row.message}" for row in unread]
         faults = [build_fault(row.place, row.message) for row in unread]
@@ -195,16 +187,15 @@ def dump_dataset_page(file: DatasetFile, limits: ServerLimits, after: int, limit
     unread: list[str] = []
     following: int | None = None
     length = 0
-    with file.name_in_errors():
-        for position, row in enumerate(islice(file.open(limits), after, None), after):
-            if position - after == limit or length > MAX_PAGE_CHARACTERS:
-                following = position
-                break
-            if isinstance(row, Case):
-                cases.append(row.model_dump_json())
-                length += len(cases[-1])
-            else:
-                unread.append(UnreadRow(place=row.place, message=row.message).model_dump_json())
+    for position, row in enumerate(islice(file.open(limits), after, None), after):
+        if position - after == limit or length > MAX_PAGE_CHARACTERS:
+            following = position
+            break
+        if isinstance(row, Case):
+            cases.append(row.model_dump_json())
+            length += len(cases[-1])
+        else:
+            unread.append(UnreadRow(place=row.place, message=row.message).model_dump_json())
     cursor = json.dumps(encode_cursor(following))
     return f'{{"cases":[{",".join(cases)}],"unread":[{",".join(unread)}],"next":{cursor}}}'
 
@@ -251,10 +242,7 @@ def dump_datasets(tenant: Tenant, before: NamedPosition | None, limit: int) -> s
 def remove_dataset(tenant: Tenant, dataset_id: str) -> None:
     """Remove a data set, or raise `ServeError` (404)."""
     info = find_dataset(tenant, dataset_id)
-    trash = tenant.datasets / f".gone-{secrets.token_hex(8)}"
     try:
-        # Atomic: no reader sees a part of it.
-        (tenant.datasets / info.id).rename(trash)
+        remove_folder(tenant.datasets / info.id)
     except FileNotFoundError as error:
         raise build_not_found_error("data set", dataset_id) from error
-    shutil.rmtree(trash, ignore_errors=True)

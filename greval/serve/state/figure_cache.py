@@ -5,18 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Hashable
-from dataclasses import dataclass
+from contextlib import suppress
+
+from greval.serve.state.shared_work import SharedWork
 
 MAX_BYTES = 32 * 1024 * 1024
 """The most bytes of all results that are kept."""
-
-
-@dataclass
-class _Computation:
-    """A result that is being computed, and the number of requests that wait for it."""
-
-    task: asyncio.Task[bytes]
-    waiters: int = 0
 
 
 class FigureCache:
@@ -28,7 +22,8 @@ class FigureCache:
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, bytes] = OrderedDict()
         self._size = 0
-        self._computed: dict[Hashable, _Computation] = {}
+        self._computations: SharedWork[Hashable, bytes] = SharedWork()
+        self._begun: set[asyncio.Task[None]] = set()
 
     async def get_json(self, key: Hashable, compute: Callable[[], Coroutine[None, None, bytes]]) -> bytes:
         """Return an analysis result as JSON, from the cache if it is there; a failure is not kept.
@@ -38,37 +33,26 @@ class FigureCache:
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
-        computation = self._computed.get(key) or self._start(key, compute)
-        computation.waiters += 1
-        try:
-            # Shielded, because other requests may wait for the same result.
-            return await asyncio.shield(computation.task)
-        finally:
-            computation.waiters -= 1
-            if not computation.waiters:
-                computation.task.cancel()
-                self._forget(key, computation)
+
+        async def compute_and_keep() -> bytes:
+            result = await compute()
+            self._keep(key, result)
+            return result
+
+        async with self._computations.use(key, compute_and_keep) as result:
+            return result
 
     def begin(self, key: Hashable, compute: Callable[[], Coroutine[None, None, bytes]]) -> None:
         """Begin to compute a result in advance; the request that begins it may end before."""
-        if key not in self._kept and key not in self._computed:
-            self._start(key, compute)
 
-    def _start(self, key: Hashable, compute: Callable[[], Coroutine[None, None, bytes]]) -> _Computation:
-        computation = self._computed[key] = _Computation(asyncio.create_task(compute()))
+        async def prepare() -> None:
+            # The request that needs it reports why it cannot be computed.
+            with suppress(Exception):
+                await self.get_json(key, compute)
 
-        def finish(task: asyncio.Task[bytes]) -> None:
-            self._forget(key, computation)
-            if not task.cancelled() and not task.exception():
-                self._keep(key, task.result())
-
-        computation.task.add_done_callback(finish)
-        return computation
-
-    def _forget(self, key: Hashable, computation: _Computation) -> None:
-        """Take a computation out, unless a later one has its place."""
-        if self._computed.get(key) is computation:
-            del self._computed[key]
+        task = asyncio.create_task(prepare())
+        self._begun.add(task)
+        task.add_done_callback(self._begun.discard)
 
     def _keep(self, key: Hashable, result: bytes) -> None:
         """Keep a result, and drop those that were not used for longest."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
 import shutil
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from greval._util.files import sync_folder
 from greval.serve.problems import ServeError, report_full_disk
 from greval.serve.quotas import KeptName
 from greval.serve.settings import MEGABYTE
+from greval.serve.state.whole_folders import name_new_folder
 from greval.serve.tenant_quotas import TenantQuotas
 
 MAX_LINE_BYTES = 16 * MEGABYTE
@@ -104,7 +104,7 @@ async def receive_in_folder(
     `path` is the name of the file in the folder of all things of its kind. It has at most `most` bytes, and what the
     quota of the disk leaves. Raise the errors of `receive_file`, and `ServeError` (409) if a quota is used up.
     """
-    new = path.with_name(f".new-{secrets.token_hex(8)}")
+    new = name_new_folder(path.parent)
     try:
         with report_full_disk():
             async with quotas.turns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -28,6 +28,7 @@ from greval.metrics.library import (
     find_predefined_folder,
     find_predefined_metric,
     get_expected_name,
+    list_metric_files,
     predefined,
 )
 from greval.metrics.sources import load_metrics
@@ -324,16 +325,8 @@ def _find_place(metrics: Iterable[Metric], name: str) -> str:
 
 def _index_folder(folder: Path) -> dict[str, Path]:
     """Return the metric files of a folder by the names that they should define; empty if there is no folder."""
-    return {get_expected_name(file): file for file in _iterate_files(folder)}
-
-
-def _iterate_files(folder: Path) -> Iterator[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries)
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    yield from (folder / name for name in names if name.endswith(FILE_SUFFIX) and not name.startswith("."))
+    files = list_metric_files(folder) if folder.is_dir() else ()
+    return {get_expected_name(file): file for file in files if file.suffix == FILE_SUFFIX}
 
 
 @lru_cache(maxsize=MAX_READ_METRICS)

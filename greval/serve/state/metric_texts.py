@@ -19,6 +19,7 @@ from greval.metrics.lint import find_formula_remarks, lint_metric
 from greval.records.formula_metric import FileMetric, FormulaMetric
 from greval.records.metric import Metric
 from greval.records.record import Record
+from greval.serve.problems import ServeError, parse_faults
 
 SOURCE = "yaml"
 """The name of a text in the places of faults."""
@@ -63,8 +64,11 @@ class DiffLine(Record):
 
 
 def parse_metric_texts(texts: Iterable[str]) -> list[dict[str, JsonValue]]:
-    """Return the definitions in texts as JSON, or raise `DefinitionError` with every fault of the first faulty one."""
-    return [parse_metric(text, SOURCE).model_dump(mode="json") for text in texts]
+    """Return the definitions in texts as JSON, or raise `ServeError` (422) with each fault of the first faulty one."""
+    try:
+        return [parse_metric(text, SOURCE).model_dump(mode="json") for text in texts]
+    except DefinitionError as error:
+        raise ServeError("invalid_metric", "unsaved: not a valid metric", faults=parse_faults(error.faults)) from error
 
 
 def read_metric_text(text: str) -> ReadText:

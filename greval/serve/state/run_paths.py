@@ -6,15 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic_core import to_json
 
 from greval._util.files import read_status
 from greval.errors import ArgillaError, DataError, StoreError
 from greval.records.record import Record
 from greval.runs.store import FILE
 from greval.trust.annotations.files import ANNOTATIONS_FILE as ANNOTATIONS
-
-_TEXT: TypeAdapter[str] = TypeAdapter(str)
 
 
 def read_run_stamp(folder: Path) -> tuple[object, ...]:
@@ -36,8 +34,15 @@ def dump_without_paths(record: Record, *folders: Path) -> str:
     text = record.model_dump_json()
     for folder in folders:
         # As JSON writes them, which escapes some characters of a path.
-        path, name = (_TEXT.dump_json(value).decode()[1:-1] for value in (str(folder), folder.name))
+        path, name = (to_json(value).decode()[1:-1] for value in (str(folder), folder.name))
         text = text.replace(path, name)
+    return text
+
+
+def hide_paths(text: str, *folders: Path) -> str:
+    """Replace paths on this machine by run ids in a text."""
+    for folder in folders:
+        text = text.replace(str(folder), folder.name)
     return text
 
 
@@ -47,7 +52,5 @@ def hide_paths_in_errors(*folders: Path) -> Iterator[None]:
     try:
         yield
     except (DataError, StoreError, ArgillaError) as error:
-        text = str(error)
-        for folder in folders:
-            text = text.replace(str(folder), folder.name)
+        text = hide_paths(str(error), *folders)
         raise ArgillaError(text, error.status) if isinstance(error, ArgillaError) else type(error)(text) from error

@@ -10,7 +10,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from threading import Thread
@@ -19,10 +19,11 @@ from typing import Any, Literal, NamedTuple
 from pydantic import Field
 from pydantic_core import to_json
 
-from greval.errors import DataError, DefinitionError, GrevalError
+from greval.errors import GrevalError
 from greval.records.record import Record
 from greval.serve.logs import ERRORS, JsonLines
-from greval.serve.problems import Fault, ServeError, find_problem_code
+from greval.serve.problems import Fault, convert_error
+from greval.serve.settings import ServerLimits
 
 NICENESS = 2
 """What the server's process answers by itself goes first, and runs later; much less, and a busy machine starves it."""
@@ -35,13 +36,6 @@ _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|GREVAL_SERVE_SETTINGS|P
 """Variables of the environment that only the server, and what judges, may have: its keys and its own files."""
 
 
-class TaskLimits(NamedTuple):
-    """The most memory that a task may take, in bytes, and the most CPU time, in seconds."""
-
-    memory: int
-    seconds: int
-
-
 class TaskRefusal(Record):
     """A `GrevalError` that a task raised: what the response to the request says of it."""
 
@@ -49,7 +43,6 @@ class TaskRefusal(Record):
     message: str
     headers: Mapping[str, str]
     faults: tuple[Fault, ...]
-    definition_faults: tuple[str, ...]
     columns: tuple[str, ...]
 
 
@@ -101,7 +94,7 @@ def hide_secrets() -> Iterator[None]:
 
 def run_task(
     channel: Connection,
-    limits: TaskLimits,
+    limits: ServerLimits,
     environment: Mapping[str, str],
     function: Callable[..., object],
     arguments: Any,  # noqa: ANN401 - what the function takes
@@ -147,19 +140,29 @@ def _exit_with_parent() -> None:
         os._exit(1)
 
 
-def _set_limits(limits: TaskLimits) -> None:
+def _set_limits(limits: ServerLimits) -> None:
     """Set the limits of this process, beyond what it took before the task."""
     usage = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = limits.seconds + int(usage.ru_utime + usage.ru_stime) + 1
+    seconds = limits.worker_seconds + int(usage.ru_utime + usage.ru_stime) + 1
     # SIGXCPU, then SIGKILL.
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # not RLIMIT_AS, which would count address space that allocators and threads reserve and never use
-    memory = limits.memory + measure_data()
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    limit_memory(limits.worker_memory)
 
 
-def measure_data() -> int:
+def limit_memory(size: int) -> None:
+    """Limit the data of this process beyond what it has already; more is a `MemoryError`.
+
+    Files that it maps, such as a model, do not count.
+    """
+    # Not RLIMIT_AS, which would count address space that allocators and threads reserve and never use.
+    memory = size + _measure_data()
+    # The system may have a lower limit.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+
+def _measure_data() -> int:
     """Return the bytes of data that this process has already; 0 if the system does not say it."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[DATA_PAGES]) * resource.getpagesize()
@@ -174,7 +177,9 @@ def _call_function(function: Callable[..., object], arguments: Any) -> tuple[Tas
         answer = value if isinstance(value, TaskAnswer) else TaskAnswer(value, {})
         content = dump_value(answer.content)
     except GrevalError as error:
-        return TaskOutcome(kind="refused", refusal=_describe_refusal(error)), b""
+        refusal = convert_error(error)
+        fields = {name: getattr(refusal, name) for name in ("code", "headers", "faults", "columns")}
+        return TaskOutcome(kind="refused", refusal=TaskRefusal(message=str(refusal), **fields)), b""
     except MemoryError:
         return TaskOutcome(kind="memory"), b""
     except Exception:  # noqa: BLE001 - any error is told to the server
@@ -190,15 +195,3 @@ def dump_value(value: object) -> bytes:
     if isinstance(value, str):
         return value.encode()
     return value.model_dump_json().encode() if isinstance(value, Record) else to_json(value, inf_nan_mode="null")
-
-
-def _describe_refusal(error: GrevalError) -> TaskRefusal:
-    told = error if isinstance(error, ServeError) else None
-    return TaskRefusal(
-        code=find_problem_code(error),
-        message=str(error),
-        headers=told.headers if told else {},
-        faults=told.faults if told else (),
-        definition_faults=error.faults if isinstance(error, DefinitionError) else (),
-        columns=error.columns if isinstance(error, ServeError | DataError) else (),
-    )

@@ -22,13 +22,11 @@ from typing import Any, TypeVar, TypeVarTuple, assert_never, cast, get_type_hint
 
 from pydantic import TypeAdapter
 
-from greval.errors import DefinitionError
 from greval.serve.call_limit import FairCallLimit
 from greval.serve.problems import ServeError
 from greval.serve.settings import MEGABYTE, ServerSettings
 from greval.serve.workers.child import (
     MAX_RESULT_BYTES,
-    TaskLimits,
     TaskOutcome,
     TaskRefusal,
     hide_secrets,
@@ -129,9 +127,7 @@ class WorkerPool:
     def __init__(self, settings: ServerSettings) -> None:
         """Start with no process; `start`, or else the first task, starts the one that the others are forked from."""
         self.width = max(MIN_TASKS, min(len(os.sched_getaffinity(0)), MAX_TASKS) // settings.workers)
-        limits = settings.limits
-        self._limits = TaskLimits(limits.worker_memory, limits.worker_seconds)
-        self._seconds = limits.seconds
+        self._limits = settings.limits
         self._places = TaskPlaces(self.width, self.width - 1 if settings.keys else self.width)
         self._waiting = TaskPlaces(MAX_WAITING, MAX_TENANT_WAITING if settings.keys else MAX_WAITING)
         self._context = get_context("forkserver")
@@ -152,8 +148,8 @@ class WorkerPool:
     async def run(self, tenant: str, function: Callable[[*Arguments], T], *arguments: *Arguments) -> T:
         """Call a function of a module in a child process, and return its value, read from JSON as it is annotated.
 
-        It raises `DefinitionError` if the function does, the `ServeError` of any other `GrevalError`, `TaskLimitError`
-        if it needs too much memory or time, and `ServeError` (503) if the server stops or the process is killed.
+        It raises the `ServeError` of a `GrevalError` that the function raises, `TaskLimitError` if it needs too much
+        memory or time, and `ServeError` (503) if the server stops or the process is killed.
         """
         content = await self.run_to_json(tenant, function, *arguments)
         adapter = _build_adapter(function)
@@ -214,10 +210,10 @@ class WorkerPool:
         try:
             await asyncio.shield(starting)
             self._running.add(process)
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(self._limits.seconds):
                 content = b"" if self._stopped else await _read_all(reading)
         except TimeoutError as error:
-            raise TaskLimitError("timeout", f"{self._seconds:g} s", "--request-timeout") from error
+            raise TaskLimitError("timeout", f"{self._limits.seconds:g} s", "--request-timeout") from error
         except (OSError, EOFError) as error:
             raise _build_lost_error("cannot be started") from error
         finally:
@@ -267,7 +263,7 @@ class WorkerPool:
         if self._stopped:
             raise _build_stopping_error()
         if code == -signal.SIGXCPU:
-            raise TaskLimitError("timeout", f"{self._limits.seconds} s of CPU time", "--worker-seconds")
+            raise TaskLimitError("timeout", f"{self._limits.worker_seconds} s of CPU time", "--worker-seconds")
         raise _build_lost_error("ended early, perhaps for want of memory")
 
     def _unpack_outcome(self, outcome: TaskOutcome, value: bytes) -> tuple[bytes, Mapping[str, str]]:
@@ -275,10 +271,10 @@ class WorkerPool:
             case "returned":
                 return value, outcome.headers
             case "refused":
-                raise _build_refusal(cast("TaskRefusal", outcome.refusal))
+                raise ServeError(**dict(cast("TaskRefusal", outcome.refusal)))
             case "memory":
                 raise TaskLimitError(
-                    "answer_too_large", f"{self._limits.memory // MEGABYTE:,} MB of memory", "--worker-memory"
+                    "answer_too_large", f"{self._limits.worker_memory // MEGABYTE:,} MB of memory", "--worker-memory"
                 )
             case "size":
                 raise ServeError(
@@ -295,14 +291,6 @@ def _build_adapter(function: Callable[..., object]) -> TypeAdapter[Any] | None:
     """Build the reader of what a function returns; None for a text, which is not written as JSON."""
     returned = get_type_hints(function).get("return", Any)
     return None if returned is str else TypeAdapter(returned)
-
-
-def _build_refusal(refusal: TaskRefusal) -> DefinitionError | ServeError:
-    if refusal.definition_faults:
-        return DefinitionError(*refusal.definition_faults)
-    return ServeError(
-        refusal.code, refusal.message, headers=refusal.headers, faults=refusal.faults, columns=refusal.columns
-    )
 
 
 async def _step_back(process: ForkServerProcess, starting: asyncio.Future[None], move: Callable[[], None]) -> None:

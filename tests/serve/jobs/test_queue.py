@@ -23,9 +23,9 @@ from greval.serve.jobs.queue import (
     read_job_head,
     read_job_spec,
     read_job_state,
-    remove_run_folder,
     write_job_state,
 )
+from greval.serve.state.whole_folders import remove_folder
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_new_run_is_queued_and_a_removed_one_is_gone(tmp_path):
     write_job_state(folder, JobState(status="finished"))
     assert read_job_state(folder).status == "finished"
     assert [path.name for path in tmp_path.iterdir()] == ["r1"]
-    remove_run_folder(folder)
+    remove_folder(folder)
     assert [*tmp_path.iterdir()] == []
 
 

@@ -7,15 +7,6 @@ from served_runs import rows, two_tenants, uploaded
 from greval.serve.jobs.requests import MAX_QUEUED
 
 
-def test_a_data_set_without_a_case_cannot_be_judged(client, tmp_path):
-    """A data set without a case, as older servers stored them, is refused with what is wrong with its first row."""
-    data = uploaded(client, [*rows(1), {"answer": "no question"}])
-    file = tmp_path / "runs" / ".datasets" / data / "dataset.json"
-    file.write_text(file.read_text().replace('"cases":1', '"cases":0').replace("mine:2", "mine:1"))
-    answer = client.post("/v1/runs", json={"dataset": data, "metrics": ["correctness"]})
-    assert (answer.status_code, "mine:1" in answer.text) == (409, True)
-
-
 def test_nobody_fills_the_queue(tmp_path):
     """A client with a hundred runs in the queue is told to wait; another's do not count."""
     with two_tenants(tmp_path) as (client, ana, ben):

@@ -7,7 +7,7 @@ import json
 import httpx
 import pytest
 from accessibility import find_violations
-from runs_made import run, upload
+from runs_made import read_json, run, upload
 from waiting import SECONDS
 
 METRICS = ("correctness", "answer_quality", "chunk_evaluation", "ndcg@10", "latency")
@@ -36,8 +36,7 @@ def later(server, demo):
     for number, case in enumerate(cases):
         if case["method"] == "walk" and "usage" in case:
             case["usage"]["latency"] += number % 3
-    content = "".join(f"{json.dumps(case)}\n" for case in cases).encode()
-    return run(server.url, upload(server.url, content, "later"), ("latency",), name="later")
+    return run(server.url, upload(server.url, cases, "later"), ("latency",), name="later")
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +46,11 @@ def many(server):
         {"id": f"q{n}", "question": f"Who is {n}?", "answer": "Ada", "expected_answer": "Ada" if n % 3 else "Bob"}
         for n in range(MANY)
     ]
-    content = "".join(f"{json.dumps(case)}\n" for case in cases).encode()
-    return run(server.url, upload(server.url, content, "many"), ("token_f1",), name="many")
+    return run(server.url, upload(server.url, cases, "many"), ("token_f1",), name="many")
 
 
 def get(visit, path, **query):
-    return httpx.get(f"{visit.url}/v1/runs/{path}", params=query, timeout=SECONDS).json()
+    return read_json(visit.url, f"/v1/runs/{path}", **query)
 
 
 def read_ranks(grid, metric, method):
@@ -252,8 +250,7 @@ def test_differences_in_questions_and_definitions_are_shown(visit, judged):
         response = httpx.post(f"{visit.url}/v1/metrics?replace=true", json=body, timeout=SECONDS)
         assert response.status_code in {200, 201}, response.text
         cases = [{"id": f"t{n}", "question": "Who?", "answer": "Ada"} for n in range(number, number + 9 - 2 * number)]
-        content = "".join(f"{json.dumps(case)}\n" for case in cases).encode()
-        runs.append(run(visit.url, upload(visit.url, content, "tone"), ("tone_of_two",), name=f"tone{number}"))
+        runs.append(run(visit.url, upload(visit.url, cases, "tone"), ("tone_of_two",), name=f"tone{number}"))
     visit.open(f"runs/{runs[1]}?tab=cases&beside=run%3A{runs[0]}")
     visit.sees("different definitions of tone_of_two")
     visit.sees("2 questions of tone0 are not in this run")
@@ -285,8 +282,8 @@ def test_the_walk_is_a_picture(visit, judged):
 def test_long_texts_are_folded(visit):
     """Of a long answer the begin is shown, and all of it on request."""
     answer = f"First. {'word ' * 600}Last."
-    content = json.dumps({"id": "long", "question": "Who?", "answer": answer, "usage": {"latency": 1}}).encode()
-    run_id = run(visit.url, upload(visit.url, content, "long"), ("latency",), name="long")
+    case = {"id": "long", "question": "Who?", "answer": answer, "usage": {"latency": 1}}
+    run_id = run(visit.url, upload(visit.url, [case], "long"), ("latency",), name="long")
     visit.open(f"runs/{run_id}/case?sample_id=long")
     visit.sees("First.")
     assert "Last." not in visit.text()
@@ -304,8 +301,7 @@ def pairs(server):
          "other_response": {"method": "walk", "answer": f"Bob {n}.", "chunks": [{"id": "c1", "text": f"Source {n}."}]}}
         for n in range(14)
     ]  # fmt: skip
-    content = "".join(f"{json.dumps(case)}\n" for case in cases).encode()
-    return run(server.url, upload(server.url, content, "pairs"), ("comprehensiveness",), name="pairs")
+    return run(server.url, upload(server.url, cases, "pairs"), ("comprehensiveness",), name="pairs")
 
 
 def test_a_pair_has_both_answers_side_by_side(visit, pairs):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import httpx
 import pytest
 from doc_pages import PAGES
-from runs_made import run, upload
+from runs_made import read_json, run, upload
 from waiting import SECONDS
 
 from greval.metrics.files import parse_metric
@@ -92,7 +92,7 @@ def test_read_the_worst_case_of_the_example(visit, begin, ends, width):
         box = row.bounding_box()
         assert box["y"] + box["height"] < 900
     run_id = "example-ferries"
-    grid = httpx.get(f"{visit.url}/v1/runs/{run_id}/grid", timeout=SECONDS).json()
+    grid = read_json(visit.url, f"/v1/runs/{run_id}/grid")
     columns = [column for column in grid["columns"] if column["metric"] == "correctness"]
     ranks = {
         (sample_id, column["method"]): column["ranks"][number]
@@ -101,8 +101,7 @@ def test_read_the_worst_case_of_the_example(visit, begin, ends, width):
     }
     key = row.locator("th a .mono").inner_text(), answer.inner_text().partition(":")[0]
     assert ranks[key] == min(ranks.values())
-    query = {"sample_id": key[0], "method": key[1]}
-    case = httpx.get(f"{visit.url}/v1/runs/{run_id}/case", params=query, timeout=SECONDS).json()
+    case = read_json(visit.url, f"/v1/runs/{run_id}/case", sample_id=key[0], method=key[1])
     outcomes = {result["metric"]: result["outcome"] for result in case["results"]}
     assert case["case"]["answer"][:200] in answer.inner_text()
     assert outcomes["correctness"]["judgements"][0]["reason"][:200] in reason.inner_text()
@@ -130,7 +129,7 @@ def test_judge_a_file(visit, begin, ends, width):
     visit.open("runs")
     means = at.locator(".means dd").first
     visit.until(lambda: "bm25" in means.inner_text() and "graph" in means.inner_text())
-    listed = httpx.get(f"{visit.url}/v1/datasets", timeout=SECONDS).json()["datasets"]
+    listed = read_json(visit.url, "/v1/datasets")["datasets"]
     columns = [dataset["columns"] for dataset in listed if dataset["name"] == f"two{width}"]
     assert columns == [{"method": "system", "id": "q_id"}]
 
@@ -156,7 +155,7 @@ def test_write_a_metric_for_a_run(visit, begin, ends, server, width):
     assert at.get_by_role("checkbox", name=name).is_checked()
     assert "kindness" in at.locator(".picker-row").first.inner_text()  # that of either window
     ends("write a metric and choose it for a run")
-    metric = parse_metric(httpx.get(f"{server.url}/v1/metrics/{name}", timeout=SECONDS).json()["yaml"])
+    metric = parse_metric(read_json(server.url, f"/v1/metrics/{name}")["yaml"])
     assert (metric.scale.names, metric.steps, metric.needs) == (("Polite", "Rude"), ("Read the answer.",), ("answer",))
 
 
@@ -169,8 +168,7 @@ def test_compare_two_runs(visit, begin, ends, runs, width):
     at.locator(".chosen-runs").get_by_role("link", name="Compare").click()
     at.wait_for_selector("table.contrasts")
     ends("compare two runs")
-    url = f"{visit.url}/v1/runs/{runs[1]}/compare"
-    comparison = httpx.get(url, params={"against": runs[0]}, timeout=SECONDS).json()
+    comparison = read_json(visit.url, f"/v1/runs/{runs[1]}/compare", against=runs[0])
     for line in comparison["findings"]:
         visit.sees(line.replace(runs[0], "older").replace(runs[1], "newer"))
     heads = at.locator("section:has(table.contrasts) h2").all_inner_texts()
@@ -226,8 +224,7 @@ def test_see_lost_questions(visit, begin, ends, runs):
     at.locator(".change.lost").first.wait_for()
     ends("see the questions that a method lost")
     query = {"baseline": "local", "metric": "latency", "questions": 1000}
-    url = f"{visit.url}/v1/runs/{runs[0]}/compare"
-    (contrast,) = httpx.get(url, params=query, timeout=SECONDS).json()["contrasts"]
+    (contrast,) = read_json(visit.url, f"/v1/runs/{runs[0]}/compare", **query)["contrasts"]
     ids = at.locator("table.grid tbody tr:not([aria-hidden]) th a .mono")
     visit.until(lambda: sorted(ids.all_inner_texts()) == sorted(contrast["lost_questions"]))
     at.get_by_label("Difference").select_option("better")

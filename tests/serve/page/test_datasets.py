@@ -6,7 +6,7 @@ import json
 
 import httpx
 import pytest
-from runs_made import upload
+from runs_made import read_json, upload
 from waiting import SECONDS
 
 
@@ -19,7 +19,7 @@ def test_shows_rows_as_they_were_read(visit, demo):
     visit.sees("1 row cannot be read")
     rows = visit.at.locator("table.rows-read tbody tr")
     visit.until(lambda: rows.count() == 20)
-    cases = httpx.get(f"{visit.url}/v1/datasets/{dataset}/cases", params={"limit": 20}, timeout=SECONDS).json()["cases"]
+    cases = read_json(visit.url, f"/v1/datasets/{dataset}/cases", limit=20)["cases"]
     first = rows.first.inner_text()
     assert cases[0]["question"] in first
     assert cases[0]["answer"] in first
@@ -70,6 +70,6 @@ def test_the_columns_of_a_file_are_chosen(visit):
     visit.sees("2 cases")
     visit.at.get_by_label("Answer", exact=True).select_option("antwort")
     visit.sees("antwort → answer")
-    listed = httpx.get(f"{visit.url}/v1/datasets", timeout=SECONDS).json()["datasets"]
+    listed = read_json(visit.url, "/v1/datasets")["datasets"]
     columns = [dataset["columns"] for dataset in listed if dataset["name"] == "fremd"]
     assert columns == [{"question": "frage", "answer": "antwort"}]

@@ -6,7 +6,7 @@ import json
 
 import httpx
 import pytest
-from runs_made import run, upload
+from runs_made import read_json, run, upload
 from served_metrics import tone
 from waiting import SECONDS
 
@@ -30,9 +30,7 @@ def save(url, yaml):
 
 
 def read(url, path, **query):
-    answer = httpx.get(f"{url}/v1/runs/{path}", params=query, timeout=SECONDS)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    return read_json(url, f"/v1/runs/{path}", **query)
 
 
 def read_ids(url, run_id, **query):
@@ -76,7 +74,7 @@ def test_estimates_a_run_before_it_starts(visit, dataset):
     visit.until(lambda: expected(limit=3, repeats=2) in visit.text())
     forecast = httpx.post(f"{visit.url}/v1/forecast", json=body, timeout=SECONDS).json()
     fitting = {metric["metric"] for metric in forecast["fitting"]}
-    listed = httpx.get(f"{visit.url}/v1/metrics", timeout=SECONDS).json()["metrics"]
+    listed = read_json(visit.url, "/v1/metrics")["metrics"]
     idle = next(metric["name"] for metric in listed if metric["name"] not in fitting)
     visit.at.locator(f"input[value={idle}]").check()
     visit.sees(f"No case has what {idle} needs: skipped.")

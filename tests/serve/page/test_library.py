@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import httpx
 import pytest
-from runs_made import run, upload
-from waiting import SECONDS
+from runs_made import read_json, run, upload
 
 from greval.metrics.library import predefined
 
@@ -13,7 +11,7 @@ from greval.metrics.library import predefined
 def test_lists_every_metric(visit):
     """Every metric of the server is listed."""
     visit.open("library")
-    visit.sees("37 metrics" if len(predefined()) == 37 else f"{len(predefined())} metrics")
+    visit.sees(f"{len(predefined())} metrics")
     assert visit.at.locator(".metric-list a").count() == len(predefined())
 
 
@@ -57,14 +55,6 @@ def test_shows_the_file(visit):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("name", ["correctness", "latency", "ndcg@5", "answer_completeness"])
-def test_shows_every_kind_of_scale(visit, name):
-    """Value scales, measures, metrics with a setting and metrics that build on others are shown."""
-    visit.open(f"library/{name.replace('@', '%40')}")
-    visit.sees("is better" if name != "answer_completeness" else "best first", "article.metric")
-
-
-@pytest.mark.nightly
 def test_unknown_metrics_and_addresses_are_shown_as_such(visit):
     """A metric that is not there is told as the server says it, and the list stays; so is an address of no view."""
     visit.expect("404")
@@ -93,6 +83,6 @@ def test_shows_a_metric_over_its_runs(visit, demo):
     visit.until(lambda: rows.count() == 4)
     row_texts = rows.all_inner_texts()
     assert [text.split()[0] for text in row_texts] == ["old", "old", "new", "new"]
-    summaries = httpx.get(f"{visit.url}/v1/runs/{run_ids[0]}/report", timeout=SECONDS).json()["summaries"]
+    summaries = read_json(visit.url, f"/v1/runs/{run_ids[0]}/report")["summaries"]
     for summary, text in zip(summaries, row_texts, strict=False):
         assert f"{summary['mean']:.2f} [{summary['interval']['low']:.2f}, {summary['interval']['high']:.2f}]" in text

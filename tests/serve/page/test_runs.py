@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import httpx
 import pytest
-from runs_made import run, start, upload
+from runs_made import read_json, run, start, upload
 from waiting import SECONDS
 
 METRICS = ("correctness", "answer_quality", "chunk_evaluation", "triple_evaluation", "ndcg@10", "latency")
@@ -81,7 +79,7 @@ def test_deletes_a_run_when_sure(visit, dataset):
 def test_summary_says_of_how_many(visit, judged):
     """Beside each mean stand its interval, how many it is of, and what was planned, scored, skipped and failed."""
     visit.open(f"runs/{judged}")
-    report = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()
+    report = read_json(visit.url, f"/v1/runs/{judged}/report")
     for summary in report["summaries"]:
         sheet = visit.at.locator(f"section[aria-labelledby='summary-{summary['metric']}']")
         row = sheet.get_by_role("row", name=summary["group"]).inner_text()
@@ -98,7 +96,7 @@ def test_summary_says_of_how_many(visit, judged):
 def test_says_what_the_judge_was_asked(visit, judged):
     """Calls, tokens and cost of each metric and method are those of the report, with their sum."""
     visit.open(f"runs/{judged}")
-    report = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()
+    report = read_json(visit.url, f"/v1/runs/{judged}/report")
     rows = visit.at.locator("section[aria-labelledby=spending] tbody tr").all_inner_texts()
     expected = [
         [entry["metric"], entry["group"], str(entry["usage"]["calls"]), f"{entry['usage']['input_tokens']:,}"]
@@ -129,9 +127,7 @@ def test_opens_a_failing_case(visit, judged):
 def test_shows_a_case_side_by_side(visit, judged):
     """A case is shown with its chunks, triples and walk, each verdict beside what it is about."""
     visit.open(f"runs/{judged}/case?sample_id=q01&method=walk")
-    detail = httpx.get(
-        f"{visit.url}/v1/runs/{judged}/case", params={"sample_id": "q01", "method": "walk"}, timeout=SECONDS
-    ).json()
+    detail = read_json(visit.url, f"/v1/runs/{judged}/case", sample_id="q01", method="walk")
     for chunk, row in zip(detail["case"]["chunks"], visit.at.locator("[aria-label=Chunks] .item").all(), strict=True):
         assert chunk["text"] in row.inner_text()
         assert "It reads as" in row.inner_text()
@@ -163,7 +159,7 @@ def test_a_number_of_a_group_leads_to_its_results(visit, judged):
     count = int(row.locator("[data-label=scored] a").inner_text())
     row.locator("[data-label=scored] a").click()
     visit.at.locator(ROWS).first.wait_for()
-    summaries = httpx.get(f"{visit.url}/v1/runs/{judged}/report", timeout=SECONDS).json()["summaries"]
+    summaries = read_json(visit.url, f"/v1/runs/{judged}/report")["summaries"]
     assert count < sum(summary["scored"] for summary in summaries if summary["metric"] == "correctness")
     assert visit.at.locator(f"{ROWS} .value").count() == count
 
@@ -174,9 +170,7 @@ def test_compares_two_methods(visit, judged):
     visit.at.get_by_label("Run", exact=True).select_option(judged)
     visit.at.get_by_label("Baseline").select_option("local")
     visit.sees("walk against local")
-    comparison = httpx.get(
-        f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS
-    ).json()
+    comparison = read_json(visit.url, f"/v1/runs/{judged}/compare", baseline="local")
     for contrast in comparison["contrasts"]:
         row = visit.at.locator("table.contrasts tbody tr", has_text=contrast["metric"]).inner_text()
         assert f"{contrast['won']} · {contrast['tied']} · {contrast['lost']}" in row
@@ -196,9 +190,7 @@ def test_a_comparison_has_one_axis_for_each_unit(visit, judged):
     visit.open(f"compare?run={judged}&baseline=local")
     visit.at.wait_for_selector("table.contrasts")
     bodies = visit.at.locator("table.contrasts tbody")
-    comparison = httpx.get(
-        f"{visit.url}/v1/runs/{judged}/compare", params={"baseline": "local"}, timeout=SECONDS
-    ).json()
+    comparison = read_json(visit.url, f"/v1/runs/{judged}/compare", baseline="local")
     contrasts = {contrast["metric"]: contrast for contrast in comparison["contrasts"]}
     assert bodies.count() == 2  # shares, and seconds
     for body in bodies.all():
@@ -220,8 +212,7 @@ def test_a_method_without_a_name_can_be_chosen(visit):
     """Cases without a method are a method with an empty name: as a baseline, as a filter, and behind a number."""
     common = {"id": "q", "question": "Who?", "expected_answer": "Ada."}
     rows = [{**common, "answer": "Ada."}, {**common, "answer": "Bob.", "method": "walk"}]
-    content = "".join(f"{json.dumps(row)}\n" for row in rows)
-    run_id = run(visit.url, upload(visit.url, content.encode(), "nameless"), ["exact_match"], name="nameless")
+    run_id = run(visit.url, upload(visit.url, rows, "nameless"), ["exact_match"], name="nameless")
     visit.open(f"compare?run={run_id}")
     visit.at.get_by_label("Baseline").select_option(label="(none)")
     visit.sees("walk against (none)")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import io
 import re
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from functools import partial
 
 import pandas as pd
 import pytest
-from served_runs import ended, lines, rows, serving, started, uploaded
+from served_runs import ended, lines, read_pages, rows, serving, started, uploaded
 from svg_texts import read_svg_texts
 
 from greval.analysis.comparison.api import compare
@@ -21,8 +22,7 @@ from greval.runs.run_reader import add_texts
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter
 from greval.runs.store.exports import read_layout, write_csv
-from greval.serve.problems import ServeError
-from greval.serve.routes.downloads import TemporaryFiles
+from greval.serve.routes.downloads import MAX_TENANT_FILES
 
 DATE = re.compile(r"\d{1,2} \w+ \d{4}, \d\d:\d\d UTC|\d{4}-\d\d-\d\dT[\d:.]+\+00:00")
 
@@ -80,48 +80,22 @@ def test_results_are_those_of_the_library(shared_client, shared_runs, run, query
     assert not [*shared_runs.glob(".new-*")]
 
 
-async def test_a_file_is_written_once_for_all_who_save_it(tmp_path):
-    """Requests at once share a file, which the last of them removes; a tenant has so many different ones."""
-    files, folder, written = TemporaryFiles(), tmp_path / ".new-1", []
+def test_a_tenant_has_so_many_files_at_once(shared_client, shared_runs, run):
+    """While as many files of a tenant are made and sent, a further one is refused for the moment."""
+    files = shared_client.app.state.files
 
-    async def write():
-        written.append(1)
-        await asyncio.sleep(0)
-        folder.mkdir()
-        (folder / "a.csv").write_text("a", encoding="utf-8")
-        return folder / "a.csv"
+    async def hold_and_ask():
+        async with AsyncExitStack() as stack:
+            for n in range(MAX_TENANT_FILES):
+                await stack.enter_async_context(
+                    files.use(("", "results.csv", (), str(n)), partial(asyncio.sleep, 0, shared_runs / "none" / "a"))
+                )
+            return await asyncio.to_thread(shared_client.get, f"/v1/runs/{run}/results.csv")
 
-    first, second = await asyncio.gather(*(files.open("key", "ana", write) for _ in range(2)))
-    others = [await files.open(n, "ana", partial(asyncio.sleep, 0, tmp_path / f"{n}" / "b")) for n in range(7)]
-    with pytest.raises(ServeError, match="8 other files") as refused:
-        await files.open("more", "ana", write)
-    assert refused.value.status == 429
-    (await files.open("more", "bob", partial(asyncio.sleep, 0, tmp_path / "bob" / "b"))).close()
-    first.close()
-    assert (written, second.path.read_text(encoding="utf-8")) == ([1], "a")
-    second.close()
-    assert not folder.exists()
-    for file in others:
-        file.close()
-    assert files._files == {}
-
-
-async def test_a_file_that_nobody_waits_for_is_not_written(tmp_path):
-    """When its last request is cancelled, so is the writing."""
-    files, cancelled = TemporaryFiles(), asyncio.Event()
-
-    async def write():
-        try:
-            await asyncio.sleep(3600)
-        except asyncio.CancelledError:
-            cancelled.set()
-            raise
-
-    waiting = asyncio.create_task(files.open("key", "ana", write))
-    await asyncio.sleep(0.01)
-    waiting.cancel()
-    await cancelled.wait()
-    assert files._files == {}
+    refused = asyncio.run(hold_and_ask())
+    assert (refused.status_code, refused.json()["code"], refused.headers["retry-after"]) == (429, "share_in_use", "5")
+    assert [*files.keys] == []
+    get(shared_client, f"/v1/runs/{run}/results.csv")
 
 
 def test_the_report_is_the_page_of_the_command(shared_client, shared_runs, run):
@@ -205,13 +179,6 @@ def test_a_data_set_comes_back_as_it_was_sent(shared_client):
     assert 'filename="mine.jsonl"' in answer.headers["content-disposition"]
     part = shared_client.get(f"{path}/file", headers={"Range": "bytes=0-9"})
     assert (part.status_code, part.text) == (206, content[:10])
-    cases, unread, cursor = [], [], None
-    for _ in range(3):
-        query = {"limit": 2, **({"cursor": cursor} if cursor else {})}
-        page = shared_client.get(f"{path}/cases", params=query).json()
-        cases += page["cases"]
-        unread += page["unread"]
-        cursor = page["next"]
-    assert cursor is None
-    assert [case["id"] for case in cases] == ["q0", "q1", "q2", "row-5"]
-    assert [row["place"] for row in unread] == ["mine:4"]
+    pages = [*read_pages(shared_client, f"{path}/cases", limit=2)]
+    assert [[case["id"] for case in page["cases"]] for page in pages] == [["q0", "q1"], ["q2"], ["row-5"]]
+    assert [row["place"] for page in pages for row in page["unread"]] == ["mine:4"]

@@ -49,22 +49,6 @@ def test_cases_come_from_a_data_set(client):
     assert client.get(f"/v1/runs/{run}/case", params={"sample_id": "q1"}).json()["case"]["question"] == "Who is 1?"
 
 
-def test_tables_of_tabs_and_of_excel_are_taken(client, tmp_path):
-    """Data sets and verdicts may be tab-separated, or a sheet of Excel."""
-    tabs = VERDICTS.replace(",", "\t")
-    kind = {"Content-Type": "text/tab-separated-values"}
-    assert send(client, tabs, kind, scale="yes/no", **COLUMNS).json()["scored"] == 2
-    assert client.post("/v1/datasets?name=x", content=tabs, headers=kind).json()["cases"] == 3
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for line in VERDICTS.splitlines():
-        book.active.append(line.split(","))
-    book.save(tmp_path / "verdicts.xlsx")
-    kind = {"Content-Type": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"}
-    content = (tmp_path / "verdicts.xlsx").read_bytes()
-    assert client.post("/v1/datasets?name=x", content=content, headers=kind).json()["cases"] == 3
-
-
 @pytest.mark.parametrize("quota", ["runs=1", "disk=1MB"])
 def test_a_quota_holds_for_imported_runs(runs, quota):
     """An import is a run, and takes disk: a second one, or a large one, is refused, and nothing of it is left."""

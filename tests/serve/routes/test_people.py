@@ -6,7 +6,7 @@ import json
 
 from agreed_runs import lines_of, said, write
 from judged_runs import TONE, judged
-from served_runs import get_json
+from served_runs import read_pages
 
 from greval.runs.store.disk import lock_folder
 from greval.trust.annotations.files import read_run_annotations, write_annotations
@@ -29,11 +29,8 @@ def test_annotations_take_the_place_of_older_ones(client, runs, tmp_path):
         )
         assert sent.json() == {"annotations": 8, "held": 8}
     client.put("/v1/runs/judged/annotations", content=lines_of(said("right", "ana", ["No"])), headers=JSONL)
-    first = get_json(client, "/v1/runs/judged/annotations", limit=5)
-    second = get_json(client, "/v1/runs/judged/annotations", limit=5, cursor=first["next"])
-    labels = [*first["annotations"], *second["annotations"]]
-    assert second["next"] is None
-    assert sorted(label["value"] for label in labels) == sorted(["No", *ANA[1:]])
+    pages = read_pages(client, "/v1/runs/judged/annotations", limit=5)
+    assert sorted(label["value"] for page in pages for label in page["annotations"]) == sorted(["No", *ANA[1:]])
     assert len(read_run_annotations(runs / "judged").annotations) == 8
 
 

@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from served_runs import YES, all_results, ended, rows, serving, slow, started, uploaded, waited
+from served_runs import YES, all_results, ended, read_pages, rows, serving, slow, started, uploaded, waited
 
 
 def test_every_row_is_read_once_page_by_page(client):
@@ -37,13 +37,7 @@ def test_calls_are_read_page_by_page(client):
     ended(client, run)
 
     def read(run_id=run, **query):
-        calls, cursor = [], None
-        while True:
-            more = {"cursor": cursor} if cursor else {}
-            page = client.get(f"/v1/runs/{run_id}/calls", params={**query, **more}).json()
-            calls += page["calls"]
-            if (cursor := page["next"]) is None:
-                return calls
+        return [call for page in read_pages(client, f"/v1/runs/{run_id}/calls", **query) for call in page["calls"]]
 
     calls = read(limit=1000)
     assert len(calls) == 9
@@ -83,10 +77,8 @@ def test_a_case_with_all_of_its_results(client):
     metrics = {"correctness", "chunk_evaluation", "exact_match"}
     run = started(client, uploaded(client, cases), *sorted(metrics))
     ended(client, run)
-    first = client.get(f"/v1/runs/{run}/cases", params={"limit": 1}).json()
-    last = client.get(f"/v1/runs/{run}/cases", params={"cursor": first["next"]}).json()
-    statuses = {entry["sample_id"]: entry["statuses"] for entry in (*first["cases"], *last["cases"])}
-    assert last["next"] is None
+    pages = read_pages(client, f"/v1/runs/{run}/cases", limit=1)
+    statuses = {entry["sample_id"]: entry["statuses"] for page in pages for entry in page["cases"]}
     assert (statuses['q"1/ü'].keys(), statuses["q2"]) == (metrics, dict.fromkeys(metrics, "skipped"))
     detail = client.get(f"/v1/runs/{run}/case", params={"sample_id": 'q"1/ü'}).json()
     assert detail["case"]["chunks"][0]["text"] == "A text."

@@ -9,20 +9,21 @@ import threading
 import time
 from hashlib import sha256
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from raw_sockets import connect, format_post
-from served_runs import YES, ended, lines, rows, serving, started, uploaded
+from served_runs import YES, ended, lines, read_pages, rows, serving, started, uploaded
 from serving import served
 from waiting import SECONDS, until
 
 from greval.errors import DataError
 from greval.serve.app import create_app
-from greval.serve.jobs.queue import LEFTOVER_SECONDS
 from greval.serve.service import Tenant
 from greval.serve.settings import ServerLimits, ServerSettings
 from greval.serve.state.datasets import (
+    KINDS,
     MAX_LISTED_COLUMNS,
     MAX_MESSAGE,
     MAX_UNREAD_ROWS,
@@ -30,6 +31,7 @@ from greval.serve.state.datasets import (
     inspect_dataset,
 )
 from greval.serve.state.file_receiver import ReceivedFile, publish_folder, receive_in_folder
+from greval.serve.state.whole_folders import LEFTOVER_SECONDS
 from greval.serve.tenant_quotas import TenantQuotas
 from greval.serve.usage_ledger import UsageLedger
 from greval.testing import ScriptedJudge
@@ -37,17 +39,21 @@ from greval.testing import ScriptedJudge
 JSONL = {"Content-Type": "application/jsonl"}
 
 
-def test_the_four_kinds(client, tmp_path):
-    """JSON lines, a JSON list, CSV and Parquet are read; names of other tools are told as they were understood."""
+def test_the_kinds_of_files(client, tmp_path):
+    """JSON lines, a JSON list, tables and Parquet are read; names of other tools are told as they were understood."""
     table = [{"id": "q1", "user_input": "Who?", "response": "Ada"}]
     parquet.write_table(pa.Table.from_pylist(table), tmp_path / "a.parquet")
+    pd.DataFrame(table).to_excel(tmp_path / "a.xlsx", index=False)
     files = {
         "application/jsonl": lines(table),
         "application/x-ndjson": lines(table),
         "application/json": json.dumps(table),
         "text/csv; charset=utf-8": "id,user_input,response\nq1,Who?,Ada\n",
+        "text/tab-separated-values": "id\tuser_input\tresponse\nq1\tWho?\tAda\n",
         "application/vnd.apache.parquet": (tmp_path / "a.parquet").read_bytes(),
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": (tmp_path / "a.xlsx").read_bytes(),
     }
+    assert {kind.partition(";")[0] for kind in files} == KINDS.keys()
     for kind, content in files.items():
         info = client.post("/v1/datasets?name=a", content=content, headers={"Content-Type": kind}).json()
         assert (info["cases"], info["fields"]) == (1, {"user_input": "question", "response": "answer"}), kind
@@ -100,14 +106,9 @@ def test_a_file_that_is_too_large_leaves_nothing(runs):
 def test_data_sets_are_listed_page_by_page(client):
     """Each is on one page, the newest first, as it is shown by itself."""
     names = [uploaded(client, rows(1), name=f"set{n}") for n in range(5)]
-    listed, cursor = [], None
-    while cursor or not listed:
-        page = client.get("/v1/datasets", params={"limit": 2, **({"cursor": cursor} if cursor else {})}).json()
-        assert len(page["datasets"]) <= 2
-        listed += page["datasets"]
-        cursor = page["next"]
-    assert [info["id"] for info in listed] == names[::-1]
-    assert listed[0] == client.get(f"/v1/datasets/{names[-1]}").json()
+    pages = [page["datasets"] for page in read_pages(client, "/v1/datasets", limit=2)]
+    assert [[info["id"] for info in infos] for infos in pages] == [names[:2:-1], names[2:0:-1], names[:1]]
+    assert pages[0][0] == client.get(f"/v1/datasets/{names[-1]}").json()
     assert client.get("/v1/datasets?cursor=no").json()["code"] == "invalid_cursor"
 
 

@@ -32,7 +32,6 @@ from worker_tasks import (
     wait_for_priority,
 )
 
-from greval.errors import DefinitionError
 from greval.serve.problems import ServeError
 from greval.serve.settings import MEGABYTE, ServerLimits, ServerSettings
 from greval.serve.workers import pool as pool_module
@@ -59,9 +58,9 @@ async def test_a_value_or_an_error_comes_back(pool):
     assert await pool.run("ana", add, 1, 2) == 3
     assert await pool.run("ana", add_records, Point(x=1), Point(x=2)) == Point(x=3)
     assert await pool.run_to_json("ana", add_records, Point(x=1), Point(x=2)) == b'{"x":3}'
-    with pytest.raises(DefinitionError) as error:
+    with pytest.raises(ServeError) as error:
         await pool.run("ana", refuse)
-    assert error.value.faults == ("a: is wrong", "b: is wrong")
+    assert (error.value.code, [fault.place for fault in error.value.faults]) == ("invalid_metric", ["a", "b"])
 
 
 @pytest.mark.parametrize(
