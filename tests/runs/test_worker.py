@@ -287,7 +287,7 @@ YES = {"reason": "It fits.", "value": 1}
 
 def loop_of(judge, *, log=None, metrics=("correctness",), **options):
     """Return a judging loop in memory, its runnables and its log."""
-    runnables = compile_metrics([load_metric(name) for name in metrics], JudgeClient(judge))
+    runnables = compile_metrics([load_metric(name) for name in metrics], dict.fromkeys(metrics, JudgeClient(judge)))
     return JudgingLoop(MemoryLog() if log is None else log, runnables, RunGuard(), **options)
 
 
