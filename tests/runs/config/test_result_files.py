@@ -101,7 +101,7 @@ def test_a_score_that_is_not_there_is_null_with_its_reason(tmp_path):
     assert (counts["tog"]["llm_calls"], counts["bare"]["llm_calls"]) == ({"recorded": 2}, {"recorded": 0})
 
 
-def test_without_saving_between_there_is_one_writing(tmp_path):
+def test_without_saving_between_there_is_one_writing(tmp_path, monkeypatch):
     """`save_intermediate: false` leaves the writing to the end."""
     folder = make_folder(tmp_path, CONFIG.replace("eval/results}", "eval/results, save_intermediate: false}"))
     is_written = []
@@ -109,7 +109,8 @@ def test_without_saving_between_there_is_one_writing(tmp_path):
     def look(progress):
         is_written.append((folder / "eval/results/eval_results_summary.json").exists())
 
-    run(folder, ScriptedJudge(judge_as_right, delay=0.05), {"save_seconds": 0.01, "on_progress": look})
+    monkeypatch.setattr("greval.runs.config.api.SAVE_SECONDS", 0.01)
+    run(folder, ScriptedJudge(judge_as_right, delay=0.05), {"on_progress": look})
     assert is_written
     assert not any(is_written)
 
