@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from langchain_core.messages import AIMessage
+from tone_metrics import TONE
 
 from greval import (
     Case,
-    CategoricalMetric,
     FormulaMetric,
     compile_metric,
     evaluate,
@@ -22,13 +22,6 @@ from greval.testing import ScriptedJudge
 
 EXACT, CORRECT = load_metric("exact_match"), load_metric("correctness")
 CASCADE = FormulaMetric(name="cascade", description="d", formula="1 if exact_match >= 1 else correctness")
-TONE = CategoricalMetric(
-    name="tone",
-    description="The tone.",
-    needs=["answer"],
-    categories={"Polite": {"means": "Courteous.", "score": 1}, "Rude": {"means": "Insults.", "score": 0}},
-    steps=["Read."],
-)
 UNNEEDED = "not needed: cascade does not read it on this case"
 
 
@@ -125,9 +118,9 @@ def test_two_judged_steps(tmp_path):
     """A judged metric may decide too; the forecast then counts what it may leave open."""
     metric = FormulaMetric(name="cascade", description="d", formula="correctness if tone == 'Polite' else 0")
     judge = ScriptedJudge(answer)
-    assert forecast(SIX, [metric, TONE], judge, out=tmp_path, asked=["cascade"]).calls == 10
+    assert forecast(SIX, [metric, TONE], judge, out=tmp_path, asked=["cascade"]).calls == 12
     run = evaluate(SIX, [metric, TONE], judge, out=tmp_path, concurrency=3, asked=["cascade"])
-    assert len(judge.calls) == 9
+    assert len(judge.calls) == 11
     assert (read(run)["q3"], read(run, "cascade")["q3"]) == (UNNEEDED, 0)
     assert forecast(SIX, [metric, TONE], judge, out=tmp_path, asked=["cascade"]).calls == 0
 
