@@ -1,4 +1,4 @@
-"""Options of a run, and what follows from them."""
+"""Options of a run: the number of calls at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snapshots of a run: counts of results that are added and taken back, and the time that is left."""
+"""Snapshots of a run: the time that is left, and the calls per second."""
 
 from __future__ import annotations
 

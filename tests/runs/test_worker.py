@@ -295,16 +295,6 @@ def asked(number, answer="Ada."):
     return Case(id=f"q{number}", question="Who?", answer=answer, expected_answer="Ada")
 
 
-@given(st.lists(st.sampled_from("abcd"), max_size=12))
-def test_each_content_is_asked_once_in_any_order(answers):
-    """Whatever repeats, the judge is asked once for each content, and every case has its own row."""
-    judge = ScriptedJudge([YES])
-    rows = asyncio.run(loop_of(judge).judge_cases([asked(n, answer) for n, answer in enumerate(answers)]))
-    assert len(judge.calls) == len({*answers})
-    assert [row["correctness"].sample_id for row in rows] == [f"q{n}" for n in range(len(answers))]
-    assert sum(row["correctness"].usage.hits for row in rows) == len(answers) - len({*answers})
-
-
 async def test_state_stopped():
     """A loop that reads stored results only asks nothing and has no row."""
     judge = ScriptedJudge([YES])
