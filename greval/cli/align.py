@@ -29,8 +29,8 @@ from greval.cli.progress_bar import describe_stop, stop_on_signals
 from greval.errors import StoppedError
 
 if TYPE_CHECKING:
-    from greval.judging.model.judge import Judge
     from greval.records.metric import Metric
+    from greval.runs.judges import JudgeModel
     from greval.trust.alignment.api import AlignOptions
     from greval.trust.alignment.records import Alignment, AlignStrategy
 
@@ -74,11 +74,13 @@ def align(  # noqa: PLR0913 - the options of a command
 ) -> None:
     """Improve a metric from its disagreements with people. A new metric is written only if it is a sure improvement."""
     from greval.report.align import render, render_forecast
+    from greval.runs.judges import choose_judge
     from greval.trust.alignment.api import forecast_align
 
     defined, built_on = load_named_metric(metric, library)
     require_judged(defined, "aligned")
-    model = settings.build_config(judge).create_judges(built_on).get_judge(defined.name)
+    default, judges = settings.build_config(judge).create_judges(built_on)
+    model = choose_judge(defined, default, judges)
     options: AlignOptions = {
         "out": out,
         "ways": cast("list[AlignStrategy]", [way.strip() for way in ways.split(",") if way.strip()]),
@@ -105,7 +107,7 @@ def align(  # noqa: PLR0913 - the options of a command
 
 
 async def _align(
-    run: Path, metric: Metric, judge: Judge, annotations: list[Path] | None, options: AlignOptions
+    run: Path, metric: Metric, judge: JudgeModel, annotations: list[Path] | None, options: AlignOptions
 ) -> Alignment:
     """Align the metric and print each step. The first Ctrl-C finishes calls in flight."""
     from greval.runs.evaluation import STOP_REQUESTED as ASKED

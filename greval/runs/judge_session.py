@@ -21,14 +21,13 @@ from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunGuard
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
-from greval.judging.model.judge_names import format_key_hint
 from greval.judging.model.reply_cache import LOCK_TIMEOUT_SECONDS, ReplyCache
 from greval.metrics.library import find_dependencies
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric, Metric, needs_judge
 from greval.records.metric_input import hash_json
 from greval.records.result import Result, Usage, format_outline
-from greval.runs.judges import JudgeGroup, JudgeModel, build_own_guard, choose_judges, is_same_judge
+from greval.runs.judges import JudgeGroup, JudgeModel, build_own_guard, choose_judges, format_judge_hint, is_same_judge
 from greval.runs.runnable import compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
 
@@ -110,8 +109,7 @@ class JudgeSession:
         hint: str = "pass a judge",
     ) -> None:
         """Store the settings. The chat model is created at the first call."""
-        key_hint = format_key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"
-        self.guard = RunGuard(hint=key_hint, model=judge.model if isinstance(judge, Judge) else "")
+        self.guard = RunGuard(hint=format_judge_hint(judge), model=judge.model if isinstance(judge, Judge) else "")
         self._cap = cap
         self._hint = hint
         self.rows: list[JudgedRow] = []

@@ -114,7 +114,9 @@ def build_run_guard(
     guard = RunGuard(max_calls=max_calls, max_cost=max_cost, clock=clock)
     if len(judges.groups) == 1:
         (group,) = judges.groups
-        guard = replace(guard, cost=partial(prices.cost, group.label), hint=_format_hint(group), model=group.label)
+        guard = replace(
+            guard, cost=partial(prices.cost, group.label), hint=format_judge_hint(group.judge), model=group.label
+        )
     return guard
 
 
@@ -131,7 +133,7 @@ def build_own_guard(
     guard: RunGuard, group: JudgeGroup, cost: Callable[[Usage], float | None] = _leave_unknown
 ) -> RunGuard:
     """Return the guard of one of several judges, which counts its failures by themselves."""
-    return guard.for_judge(cost=cost, hint=_format_hint(group), model=group.label)
+    return guard.for_judge(cost=cost, hint=format_judge_hint(group.judge), model=group.label)
 
 
 def is_same_judge(first: JudgeModel, second: JudgeModel) -> bool:
@@ -139,5 +141,6 @@ def is_same_judge(first: JudgeModel, second: JudgeModel) -> bool:
     return first is second or (isinstance(first, Judge) and isinstance(second, Judge) and first == second)
 
 
-def _format_hint(group: JudgeGroup) -> str:
-    return format_key_hint(group.judge.model) if isinstance(group.judge, Judge) else "check the model's key"
+def format_judge_hint(judge: JudgeModel | None) -> str:
+    """Format what to check if a judge refuses its key."""
+    return format_key_hint(judge.model) if isinstance(judge, Judge) else "check the model's key"

@@ -99,13 +99,6 @@ class ReplayableMetric(Record):
     results: int
 
 
-class ReplayPreview(Record):
-    """What a replay would read again, and what it would refuse."""
-
-    replayable: tuple[ReplayableMetric, ...]
-    refused: tuple[RefusedMetric, ...]
-
-
 @dataclass(frozen=True)
 class Replay:
     """A replayed run: the run, and what was replayed and what was refused."""
@@ -264,19 +257,17 @@ async def replay_async(
 
 def preview_replay(
     run: str | Path | Run, metrics: Iterable[Metric] = (), *, reason_depth: ReasonDepth | None = None
-) -> ReplayPreview:
+) -> tuple[tuple[ReplayableMetric, ...], tuple[RefusedMetric, ...]]:
     """Find what a replay with the arguments of `replay` would read again and what it would refuse; write nothing."""
     with Store.open(_find_folder(run)) as store:
         plan = _ReplayPlan(store, _name_edited(metrics, reason_depth))
         compiled = plan.compile()
         counts = Counter(metric for (metric,) in store.select(("metric",)))
-        return ReplayPreview(
-            replayable=tuple(
-                ReplayableMetric(metric=name, changes=plan.list_changes(runnable.metric), results=counts.get(name, 0))
-                for name, runnable in compiled.items()
-            ),
-            refused=tuple(plan.refused),
+        replayable = tuple(
+            ReplayableMetric(metric=name, changes=plan.list_changes(runnable.metric), results=counts.get(name, 0))
+            for name, runnable in compiled.items()
         )
+    return replayable, tuple(plan.refused)
 
 
 def _find_folder(run: str | Path | Run) -> Path:

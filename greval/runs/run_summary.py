@@ -26,7 +26,7 @@ from greval.runs.store.exports import read_layout
 from greval.runs.store.plans import COUNTED
 from greval.runs.store.reader import NEWEST
 from greval.stats.interval import Interval, wilson_interval
-from greval.stats.summary import METHOD, NO_VALUE, Grouping, ResultTallies, Summary
+from greval.stats.summary import METHOD, Grouping, ResultTallies, Summary
 
 MAX_CACHED_GROUPS = 1_024
 SHARE_SCALE = MeasureScale(low=0.0, high=1.0, unit="share")
@@ -56,17 +56,22 @@ def summarise_run(store: Store, by: str | Sequence[str] = ()) -> RunSummary:
     """
     scales = {name: metric.scale for name, metric in read_metrics(store).items()}
     grouping = Grouping(by)
+    tag_names: set[str] = set()
 
     # Rows share few combinations of method and tags.
     @lru_cache(maxsize=MAX_CACHED_GROUPS)
     def format_group(method: str, tags: str) -> str:
-        return grouping.name_group(method, json.loads(tags))
+        values = json.loads(tags)
+        tag_names.update(values)
+        return grouping.name_group(method, values)
 
     tallies = ResultTallies(scales)
     for metric, method, tags, outline, *costs in store.select(OUTLINE_COLUMNS):
         tallies.add(metric, format_group(method, tags), outline, costs)
     summaries = tallies.build_summaries(grouped=bool(grouping.group_fields))
-    _check_tags(grouping.group_fields, summaries, store)
+    names = {METHOD, *tag_names}
+    if summaries and (unknown := [name for name in grouping.group_fields if name not in names]):
+        raise build_unknown_name_error("tag", unknown[0], names, store.folder)
     return RunSummary(grouping.group_fields, scales, summaries)
 
 
@@ -77,20 +82,6 @@ def count_others(store: Store) -> int:
         return 0
     (number,) = store.query(f"SELECT count(*) FROM results WHERE {NEWEST} AND NOT {COUNTED}").fetchone()  # noqa: S608 - constants
     return int(number)
-
-
-def _check_tags(by: Sequence[str], summaries: Sequence[Summary], store: Store) -> None:
-    """Check that a case of the run has each tag. The run is read only if the summaries hold no value of a tag."""
-    for position, name in enumerate(by):
-        groups = (summary.group.split(" · ") for summary in summaries)
-        if (
-            name != METHOD
-            and summaries
-            and all(len(parts) == len(by) and parts[position] == NO_VALUE for parts in groups)
-        ):
-            tags = list_tags(store)
-            if name not in tags:
-                raise build_unknown_name_error("tag", name, {METHOD, *tags}, store.folder)
 
 
 def list_tags(store: Store) -> tuple[str, ...]:

@@ -97,24 +97,23 @@ def _create_clients(
 
 def compile_metrics(
     metrics: Iterable[Metric],
-    clients: JudgeClient | Mapping[str, JudgeClient] | None,
+    clients: Mapping[str, JudgeClient],
     *,
     repeats: int | Mapping[str, int] = 1,
 ) -> dict[str, MetricRunnable]:
     """Compile metrics, each after those that it builds on, separately for a worker; return them by their names.
 
-    Each runnable judges a case as it is passed, without its dependencies; its fingerprint covers them. The judge and
-    the repeats are those that all metrics share, or those of each by its name.
+    Each runnable judges a case as it is passed, without its dependencies; its fingerprint covers them. The judge of
+    each judged metric is found by its name, and so are the repeats, unless all metrics share them.
     """
     compiled: dict[str, MetricRunnable] = {}
     for metric in metrics:
         marks = {name: compiled[name].fingerprint for name in built_on_by(metric)}
         if isinstance(metric, FunctionMetric):
             compiled[metric.name] = _compile_function(metric, marks)
-            continue
-        client = clients.get(metric.name) if isinstance(clients, Mapping) else clients
-        times = repeats[metric.name] if isinstance(repeats, Mapping) else repeats
-        compiled[metric.name] = _compile_judged(metric, client, times, marks)
+        elif isinstance(metric, JudgedMetric):
+            times = repeats[metric.name] if isinstance(repeats, Mapping) else repeats
+            compiled[metric.name] = _compile_judged(metric, clients[metric.name], times, marks)
     return compiled
 
 
@@ -163,12 +162,9 @@ def _compile_function(metric: FunctionMetric, fingerprints: Mapping[str, str]) -
 
 
 def _compile_judged(
-    metric: Metric, client: JudgeClient | None, repeats: int, fingerprints: Mapping[str, str]
+    metric: JudgedMetric, client: JudgeClient, repeats: int, fingerprints: Mapping[str, str]
 ) -> MetricRunnable:
     """Compile a judged metric without its dependencies. `fingerprints` holds those of the metrics that it builds on."""
-    if client is None or not isinstance(metric, JudgedMetric):
-        message = f"{metric.name}: a judged metric needs a judge, such as 'openai:MODEL' or 'local'"
-        raise JudgeError(message)
     if repeats < 1:
         raise JudgeError(f"{metric.name}: repeats must be 1 or more, got {repeats}")
     asking = MetricJudge(metric, client)

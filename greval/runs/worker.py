@@ -82,13 +82,9 @@ class MemoryLog:
         self._finished: dict[str, Result] = {}
         self._unfinished: dict[str, Result] = {}
 
-    def get(self, key: str, _: tuple[str, str, str]) -> Result | None:
+    def get(self, key: str | None, _: tuple[str, str, str]) -> Result | None:
         """Return the unfinished result of a key, or None. Finished results are found by content, see `same`."""
-        return self._unfinished.get(key)
-
-    def holds_result(self, _: tuple[str, str, str]) -> bool:
-        """Return false: only runs are replayed."""
-        return False
+        return None if key is None else self._unfinished.get(key)
 
     def same(self, content: str) -> Result | None:
         """Return the newest finished result with a content key, or None."""
@@ -456,7 +452,7 @@ class JudgingLoop:
         None if the log has no result to read again, or if no reply to the request is stored.
         """
         case, result_of = judged.case, (judged.case.id, judged.case.method, runnable.metric.name)
-        if not self.store.holds_result(result_of):
+        if self.store.get(None, result_of) is None:
             return None
         old = self.store.get(judged.key, result_of)
         recorder = CallCollector(self.store, judged.content, runnable.fingerprint, result_of[:2])
@@ -481,7 +477,7 @@ class JudgingLoop:
     def _count_unanswered(self, case: Case, runnable: MetricRunnable) -> None:
         """Count a result that a replay cannot read again, if the run has it."""
         name = runnable.metric.name
-        if self.replays and self.store.holds_result((case.id, case.method, name)):
+        if self.replays and self.store.get(None, (case.id, case.method, name)):
             self.unanswered[name] += 1
 
     def _store(

@@ -7,32 +7,20 @@ import json
 import pytest
 from batch_server import BatchServer
 from fault_server import sample
+from tone_metrics import BUILT, PASSAGES, TONE
 
 from greval.analysis.duel.api import summarise_duel
 from greval.analysis.duel.judging import duel_async
 from greval.errors import JudgeError
 from greval.judging.model.judge import Judge
 from greval.records.case import Case
-from greval.records.metric import CategoricalMetric, ManyCategoricalMetric, PreferenceMetric
+from greval.records.metric import PreferenceMetric
 from greval.runs.batch import collect, read_status, submit
 from greval.runs.duels import list_pairs
 from greval.runs.manifest import read_spending
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
-SCALE = {"categories": {"Good": {"means": "g", "score": 1}, "Bad": {"means": "b", "score": 0}}}
-TONE = CategoricalMetric(name="tone", description="d", needs=["answer"], steps=["s"], **SCALE)
-PASSAGES = ManyCategoricalMetric(
-    name="passages", description="d", over="chunks", needs=["question", "chunks"], steps=["s"], **SCALE
-)
-WHOLE = CategoricalMetric(
-    name="whole",
-    description="d",
-    needs=["answer", "chunks"],
-    steps=["s"],
-    uses={"chunks": {"judged_by": "passages", "as": ["Good"]}},
-    **SCALE,
-)
 METHODS = ("flat", "local", "walk")
 CLEAR = PreferenceMetric(name="clarity", description="d", needs=["question", "answer"], steps=["s"])
 
@@ -92,7 +80,7 @@ async def test_a_batch_judges_as_a_run_does(server, judge, tmp_path):
     run = await collect(tmp_path)
     rows = [*run.results()]
     assert sorted(row.sample_id for row in rows) == [f"q{i}" for i in range(5)]
-    assert {row.judgements[0].value for row in rows} == {"Good"}
+    assert {row.judgements[0].value for row in rows} == {"Polite"}
     assert {row.usage.calls for row in rows} == {1}
     assert {row.usage.input_tokens for row in rows} == {100}
     assert (await submit(cases(5), [TONE], judge, out=tmp_path)).batch is None
@@ -102,16 +90,16 @@ async def test_a_batch_judges_as_a_run_does(server, judge, tmp_path):
 
 async def test_what_builds_on_others_goes_out_with_the_next_batch(server, judge, tmp_path):
     """Items are asked in one batch, the metric that builds on them in the next; then all is judged."""
-    await submit(cases(2), [WHOLE, PASSAGES], judge, out=tmp_path)
+    await submit(cases(2), [BUILT, PASSAGES], judge, out=tmp_path)
     await done(tmp_path)
     assert (await collect(tmp_path)).progress.done == 2
-    second_batch = await submit(cases(2), [WHOLE, PASSAGES], judge, out=tmp_path)
+    second_batch = await submit(cases(2), [BUILT, PASSAGES], judge, out=tmp_path)
     await done(tmp_path)
     run = await collect(tmp_path)
     assert [len(file) for file in requests(server)] == [4, second_batch.requests] == [4, 2]
     assert sorted((row.metric, row.outcome.status) for row in run.results()) == [
+        *[("built", "scored")] * 2,
         *[("passages", "scored")] * 2,
-        *[("whole", "scored")] * 2,
     ]
     assert spent_calls(tmp_path) == 6
 

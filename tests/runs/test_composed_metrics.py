@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 
 import pytest
 from fault_server import hangs
@@ -100,15 +99,6 @@ def test_traces_show_those_below_as_children():
     assert "nightly" in tracer.seen["model"]["tags"]
 
 
-def test_a_bound_config_reaches_those_below():
-    """`with_config` binds callbacks for each case of a batch: each has a run of its own."""
-    tracer = Tracing()
-    compiled(ScriptedJudge(by_metric)).with_config(callbacks=[tracer]).batch(cases(3), {"max_concurrency": 2})
-    names = Counter(name for kind, name, parent in tracer.runs if kind == "chain" and parent is None)
-    assert names == {"built": 3}
-    assert Counter(kind for kind, _, _ in tracer.runs)["model"] == 6
-
-
 def test_a_batch_judges_equal_content_once():
     """Cases of a batch that differ in nothing that a judge sees share their judgements; two calls share nothing."""
     judge = ScriptedJudge(by_metric)
@@ -142,14 +132,6 @@ def test_what_builds_on_what_builds():
     assert [row.metric for row in result.built_on] == ["passages", "better"]
     assert all(not row.built_on for row in result.built_on)
     assert "\nb\n" not in judge.calls[1][-1].text
-
-
-def test_repeats_count_for_those_below():
-    """With repeats each metric of the chain is judged so often."""
-    judge = ScriptedJudge(by_metric)
-    result = compiled(judge, repeats=3).invoke(cases(1)[0])
-    assert (result.judgements[0].votes, result.built_on[0].judgements[0].votes) == ({"1": 3}, {"Good": 3})
-    assert len(judge.calls) == 6
 
 
 def test_what_is_not_found_is_told():

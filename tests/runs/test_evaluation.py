@@ -33,30 +33,6 @@ def test_each_case_is_judged_by_each_metric_once(tmp_path):
     assert run.progress.usage.calls == 14
 
 
-def test_the_same_run_again_asks_nothing(tmp_path):
-    """A finished run that is run again keeps every row and asks for none."""
-    evaluate(cases(5), [TONE], ScriptedJudge(by_metric), out=tmp_path)
-    second_judge = ScriptedJudge(by_metric)
-    run = evaluate(cases(5), [TONE], second_judge, out=tmp_path)
-    assert second_judge.calls == []
-    assert (run.progress.done, run.progress.kept) == (5, 5)
-    assert len([*run.results()]) == 5
-
-
-def test_only_what_failed_is_asked_again(tmp_path):
-    """After a run with failures the same run asks for those alone, and their new rows take their places."""
-    flaky = ScriptedJudge(
-        lambda messages: TimeoutError("late") if "Question 3?" in messages[-1].text else by_metric(messages)
-    )
-    first = evaluate(cases(6), [TONE], flaky, out=tmp_path)
-    assert first.progress.failed == 1
-    better = ScriptedJudge(by_metric)
-    second = evaluate(cases(6), [TONE], better, out=tmp_path)
-    assert len(better.calls) == 1
-    assert "Question 3?" in better.calls[0][-1].text
-    assert [row.outcome.status for row in second.results()] == ["scored"] * 6
-
-
 def test_only_the_items_that_failed_are_asked_again(tmp_path):
     """What was judged of a case's chunks is kept; the missing chunk alone is asked again."""
     nothing = {"judgements": []}
@@ -85,14 +61,6 @@ def test_what_changed_is_judged_anew_and_the_old_rows_stay(tmp_path, change):
     assert len([*run.results()]) == 2
     with Store.open(tmp_path) as store:
         assert store._connection.execute("SELECT count(*) FROM results").fetchone() == (4,)
-
-
-def test_a_part_that_the_metric_does_not_see_changes_nothing(tmp_path):
-    """New chunks under an answer do not make a metric that reads only the answer ask again."""
-    evaluate(cases(2), [TONE], ScriptedJudge(by_metric), out=tmp_path)
-    judge = ScriptedJudge(by_metric)
-    evaluate([case.model_copy(update={"chunks": ()}) for case in cases(2)], [TONE], judge, out=tmp_path)
-    assert judge.calls == []
 
 
 def test_a_metric_sees_only_the_items_it_builds_on(tmp_path):

@@ -9,7 +9,7 @@ import pytest
 from doc_pages import PAGES
 from fault_server import gives
 
-from greval import Run, compare, evaluate, read_cases
+from greval import Run, compare, evaluate
 from greval.errors import DataError
 from greval.testing import ScriptedJudge
 
@@ -41,19 +41,6 @@ def test_the_first_script_of_the_page_prints_what_it_shows(fault_server, tmp_pat
     assert isinstance(run, Run)
     assert run.folder == Path("runs/cases")
     assert [*run.frame(texts=True)["answer"]] == ["Ada Lovelace wrote it.", "In 1834."]
-
-
-def test_without_a_folder_each_run_has_its_own(tmp_path, monkeypatch):
-    """Rows cannot be recognised, so they never meet those of another run; a file goes on in the folder of its name."""
-    monkeypatch.chdir(tmp_path)
-    folders = [evaluate([CASE], ["exact_match"]).folder for _ in range(2)]
-    assert folders == [Path("runs/cases"), Path("runs/cases-2")]
-    Path("answers.jsonl").write_text(
-        '{"question": "Who?", "expected_answer": "Ada", "answer": "Bo"}\n', encoding="utf-8"
-    )
-    runs = [evaluate(read_cases("answers.jsonl"), ["exact_match"]) for _ in range(2)]
-    assert [run.folder for run in runs] == [Path("runs/answers")] * 2
-    assert runs[1].progress.kept == 1
 
 
 def test_names_files_and_definitions_of_metrics_are_mixed(tmp_path):

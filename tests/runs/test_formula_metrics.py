@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from statistics import fmean
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,8 +10,6 @@ from tone_metrics import BUILT, PASSAGES, TONE, by_metric, cases
 from greval import (
     FormulaMetric,
     Skipped,
-    check_gate,
-    compare,
     compile_metric,
     evaluate,
     load_metric,
@@ -26,7 +22,6 @@ from greval.metrics.dependencies import order_metrics
 from greval.metrics.fitting import find_fitting_metrics
 from greval.metrics.library import load_folder
 from greval.runs.run_reader import find_directions, read_metrics
-from greval.runs.run_summary import summarise_passes
 from greval.runs.store import Store
 from greval.testing import ScriptedJudge
 
@@ -186,43 +181,6 @@ def test_the_formula_is_part_of_the_fingerprint(tmp_path):
     run = evaluate(cases(2), [edited, *ALL[1:]], ScriptedJudge([]), out=tmp_path)
     assert results(run)["q0"].value == pytest.approx(0.9)
     assert run.progress.kept == 6
-
-
-def some_good(messages):
-    """Answer as `by_metric`, but by the number in the question for chunks."""
-    answer = by_metric(messages)
-    if "judgements" in answer:
-        n = next(n for n in range(40) if f"Question {n}?" in messages[-1].text)
-        answer["judgements"] = [{**verdict, "value": "Good" if n % 4 else "Bad"} for verdict in answer["judgements"]]
-    return answer
-
-
-def test_mean_interval_comparison_passes_and_gate(tmp_path):
-    """The figure of a formula is its mean over cases with an interval, in report, comparison, `pass` and gate."""
-    given_ = [
-        case.model_copy(update={"method": method, "chunks": case.chunks[:keep]})
-        for case in cases(12)
-        for method, keep in (("one", 1), ("two", 2))
-    ]
-    run = evaluate(given_, ALL, ScriptedJudge(some_good), out=tmp_path)
-    found: dict[str, list[float]] = {"one": [], "two": []}
-    for result in run.results():
-        if result.metric == "quality":
-            found[result.method].append(result.judgements[0].number)
-    for summary in run.summary(by="method"):
-        if summary.metric == "quality":
-            assert summary.mean == pytest.approx(fmean(found[summary.group]))
-            assert summary.interval.low < summary.mean < summary.interval.high
-    (contrast,) = (one for one in compare(run, baseline="one").contrasts if one.metric == "quality")
-    assert contrast.difference == pytest.approx(fmean(found["two"]) - fmean(found["one"]))
-    assert not contrast.computed
-    with Store.open(tmp_path) as store:
-        (passed,) = (one for one in summarise_passes(store) if one.metric == "quality")
-    assert (passed.counted, passed.passed) == (
-        24,
-        sum(number >= 0.7 for numbers in found.values() for number in numbers),
-    )
-    assert check_gate(run, ["quality.passed < 0.99", "quality < 0.1"])
 
 
 def test_it_finds_the_metrics_beside_its_file(tmp_path):

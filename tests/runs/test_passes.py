@@ -7,7 +7,7 @@ from judged_runs import DEPTH, TONE, cases, judge
 from report_page import print_page
 from statsmodels.stats.proportion import proportion_confint
 
-from greval import evaluate, load_metric
+from greval import evaluate
 from greval.analysis.gate.api import check_gate
 from greval.analysis.summary import build_report
 from greval.errors import DataError, DefinitionError
@@ -87,17 +87,6 @@ def test_the_table_has_number_share_and_interval(tmp_path):
     assert rows[0][7:] == ["1.00", "[0.44,", "1.00]"]
     evaluate(cases(6), [DEPTH], judge(DEPTH), out=tmp_path)
     assert "Cases that pass" not in print_page(render, report(tmp_path))
-
-
-def test_a_file_says_it_as_pass():
-    """A metric file has the field `pass`, and is written with it."""
-    metric = with_pass(DEPTH, ">= 4")
-    text = write_metric(metric)
-    assert "\npass: '>= 4'\n" in text
-    assert parse_metric(text) == metric
-    assert json.loads(metric.model_dump_json())["pass"] == ">= 4"
-    assert "pass" not in json.loads(DEPTH.model_dump_json())
-    assert load_metric("correctness").pass_if == ""
 
 
 def test_categories_without_numbers_cannot_pass():

@@ -193,15 +193,15 @@ def test_a_preview_says_what_a_replay_does(tmp_path):
     run = evaluate(cases(2), [TONE, PASSAGES], ScriptedJudge(by_metric), out=tmp_path)
     figures_before = outcomes(run), run.summary()
     edited = [edit(TONE, steps=["Read twice."]), scored(PASSAGES, 0.5, 0)]
-    preview = preview_replay(run, edited)
+    replayable, refused = preview_replay(run, edited)
     assert (outcomes(run), run.summary()) == figures_before
-    assert [(part.metric, part.changes, part.results) for part in preview.replayable] == [
+    assert [(part.metric, part.changes, part.results) for part in replayable] == [
         ("passages", ("scale.categories.Good.score",), 2)
     ]
     done = replay(run, edited)
-    assert preview.refused == done.refused
+    assert refused == done.refused
     assert [(part.metric, part.changed) for part in done.replayed] == [("passages", 2)]
-    assert [part.changes for part in preview_replay(run).replayable] == [(), ()]
+    assert [part.changes for part in preview_replay(run)[0]] == [(), ()]
 
 
 def test_other_refusals(tmp_path):
@@ -308,9 +308,9 @@ def test_a_function_that_is_not_stored_is_refused_or_given(tmp_path):
     """A derived metric in Python is refused with what to do, unless its definition is given with the edited one."""
     run = evaluate(cases(1), [PASSAGES, GOOD], ScriptedJudge(by_metric), out=tmp_path)
     edited = scored(PASSAGES, 0.7, 0)
-    preview = preview_replay(run, [edited])
-    assert [metric.metric for metric in preview.replayable] == ["passages"]
-    assert [(metric.metric, metric.reason, metric.named) for metric in preview.refused] == [
+    replayable, refused = preview_replay(run, [edited])
+    assert [metric.metric for metric in replayable] == ["passages"]
+    assert [(metric.metric, metric.reason, metric.named) for metric in refused] == [
         ("good", "the function that computes it is not stored; greval evaluate computes it again", False)
     ]
     done = replay(run, [edited, GOOD])

@@ -8,19 +8,14 @@ from statistics import fmean
 
 import pytest
 from golden_files import GOLDEN, same, titled
-from hypothesis import given
-from hypothesis import strategies as st
 from rich.console import Console
 
-from greval import CategoricalMetric, ManyCategoricalMetric, ValueMetric, evaluate
+from greval import CategoricalMetric, ValueMetric, evaluate
 from greval.analysis.summary import build_report
 from greval.errors import DataError
-from greval.records.result import Judgement, Result, Scored
 from greval.records.scale import NumberRange
 from greval.report.console import render
-from greval.runs.run_summary import summarise_shares
 from greval.runs.store import Store
-from greval.runs.store.writer import StoreWriter
 from greval.stats.interval import mean_interval
 from greval.testing import ScriptedJudge
 
@@ -128,43 +123,3 @@ def test_the_console_shows_what_the_judge_wrote(run):
         render(build_report(store, by=["kind"]), Console(width=120, file=by))
     grouped = "\n".join(line.rstrip() for line in by.getvalue().splitlines())
     same(GOLDEN / "report-notes.txt", titled({"with verdicts": text, "by kind": grouped}))
-
-
-@given(st.lists(st.lists(st.floats(0, 1) | st.none(), min_size=1, max_size=4), min_size=1, max_size=12))
-def test_whatever_the_shares_their_interval_lies_between_0_and_1(tmp_path_factory, given_shares):
-    """The mean is that of all shares, several of one case too; the interval holds it and ends at the ends."""
-    metric = ManyCategoricalMetric(
-        name="m",
-        description="d",
-        over="chunks",
-        needs=["chunks"],
-        steps=["s"],
-        categories={"A": "", "B": ""},
-        notes={"l": {"means": "l", "each": {"x": ["y"]}}, "s": {"share": "l", "where": {"x": "y"}}},
-    )
-    with StoreWriter.create(tmp_path_factory.mktemp("run")) as writer:
-        writer.put_fact("metrics", [metric.model_dump(mode="json")])
-        for n, row in enumerate(given_shares):
-            told = [{"count": 0, "of": 1, **({} if share is None else {"share": share})} for share in row]
-            judgements = tuple(
-                Judgement(value="A", reason="r", item=str(k), notes={"l": [], "s": one}) for k, one in enumerate(told)
-            )
-            result = Result(
-                sample_id=str(n),
-                metric="m",
-                fingerprint="f",
-                judge="j",
-                tier="schema",
-                outcome=Scored(judgements=judgements),
-            )
-            writer.append(str(n), result)
-        (summary,) = summarise_shares(writer.reader)
-    known_shares = [share for row in given_shares for share in row if share is not None]
-    assert (summary.counted, summary.empty) == (len(known_shares), sum(map(len, given_shares)) - len(known_shares))
-    if known_shares:
-        assert summary.mean == pytest.approx(fmean(known_shares))
-        if summary.interval:
-            assert 0.0 <= summary.interval.low <= summary.mean + 1e-12
-            assert summary.mean - 1e-12 <= summary.interval.high <= 1.0
-    else:
-        assert summary.mean is summary.interval is None

@@ -104,12 +104,6 @@ def test_what_is_computed_is_computed_for_each(tmp_path):
     assert sorted(row.judgements[0].value for row in run.results()) == [0, 1, 2]
 
 
-def test_what_is_skipped_is_no_hit(tmp_path):
-    """Cases that lack the same have nothing in common to be counted."""
-    run = evaluate([{"question": "Who?"}] * 3, [TONE], ScriptedJudge(by_metric), out=tmp_path)
-    assert (run.progress.skipped, run.progress.usage) == (3, Usage())
-
-
 def test_failures_can_be_left_alone(fault_server, tmp_path):
     """Without `retry_failed` a failure is asked for once, is kept by the next run, and later asked again on demand."""
     fault_server.plan = fault.error(503)
@@ -120,15 +114,6 @@ def test_failures_can_be_left_alone(fault_server, tmp_path):
     assert (second_run.progress.failed, second_run.progress.kept, fault_server.calls) == (6, 6, 3)
     mended = evaluate(cases(3), [BUILT, PASSAGES], openai(fault_server), out=tmp_path)
     assert (mended.progress.scored, mended.progress.kept, fault_server.calls) == (6, 0, 9)
-
-
-def test_a_new_run_can_be_begun_beside_an_old_one(tmp_path):
-    """Without `resume` a folder that holds a run is left alone, and another one is taken."""
-    judge = ScriptedJudge(by_metric)
-    runs = [evaluate(cases(2), [TONE], judge, out=tmp_path / "run", resume=False) for _ in range(3)]
-    assert [run.folder.name for run in runs] == ["run", "run-2", "run-3"]
-    assert [run.progress.kept for run in runs] == [0, 0, 0]
-    assert len(judge.calls) == 6
 
 
 @in_virtual_time
@@ -302,22 +287,12 @@ YES = {"reason": "It fits.", "value": 1}
 
 def loop_of(judge, *, log=None, metrics=("correctness",), **options):
     """Return a judging loop in memory, its runnables and its log."""
-    runnables = compile_metrics([load_metric(name) for name in metrics], JudgeClient(judge))
+    runnables = compile_metrics([load_metric(name) for name in metrics], dict.fromkeys(metrics, JudgeClient(judge)))
     return JudgingLoop(MemoryLog() if log is None else log, runnables, RunGuard(), **options)
 
 
 def asked(number, answer="Ada."):
     return Case(id=f"q{number}", question="Who?", answer=answer, expected_answer="Ada")
-
-
-@given(st.lists(st.sampled_from("abcd"), max_size=12))
-def test_each_content_is_asked_once_in_any_order(answers):
-    """Whatever repeats, the judge is asked once for each content, and every case has its own row."""
-    judge = ScriptedJudge([YES])
-    rows = asyncio.run(loop_of(judge).judge_cases([asked(n, answer) for n, answer in enumerate(answers)]))
-    assert len(judge.calls) == len({*answers})
-    assert [row["correctness"].sample_id for row in rows] == [f"q{n}" for n in range(len(answers))]
-    assert sum(row["correctness"].usage.hits for row in rows) == len(answers) - len({*answers})
 
 
 async def test_state_stopped():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -101,20 +100,3 @@ def test_the_worst_are_the_first_of_all_in_order(rows, wanted, count):
             more = {worst.metric: worst.rows for worst in find_worst_rows(store, count + 1, wanted)}
             fewer = {worst.metric: worst.rows for worst in find_worst_rows(store, count, wanted)}
     assert fewer == {metric: rows[:count] for metric, rows in more.items()}
-
-
-@pytest.mark.parametrize(("metric", "worst"), [("depth", 1), ("noise", 5), ("ordered", "Bad"), ("scored", "Good")])
-def test_the_direction_of_the_scale_decides(tmp_path, metric, worst):
-    """The worst value is at the worse end of each kind of scale."""
-    values = [3, 1, 5] if metric in NUMBERS else [*CATEGORIES]
-    numbers = [float(PLACES[value] if isinstance(value, str) else value) for value in values]
-    shared = {"metric": metric, "fingerprint": "f", "judge": "j", "tier": "schema"}
-    outcomes = [
-        Scored(judgements=(Judgement(value=value, number=number, reason="r"),))
-        for value, number in zip(values, numbers, strict=True)
-    ]
-    write(tmp_path, [Result(sample_id=str(n), outcome=outcome, **shared) for n, outcome in enumerate(outcomes)])
-    with Store.open(tmp_path) as store:
-        (listed,) = find_worst_rows(store, 1, ResultFilter())
-        (line,) = read_lines(store, listed.rows)
-    assert Result.model_validate_json(line).value == worst

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
 from greval.datasets.case_records import read_records
-from greval.judging.model.budget import CallMeter
 from greval.judging.model.judge import Judge, check_judge, read_judge
 from greval.records.case import Case
 from greval.records.result import Result
@@ -43,9 +42,6 @@ class RunHooks(TypedDict, total=False):
     on_progress: OnProgress | None
     on_result: Callable[[Result], None] | None
     on_unread: Callable[[str], None] | None
-    save_seconds: float
-    gate: AbstractAsyncContextManager[object] | None
-    meter: CallMeter | None
     debug: bool
 
 
@@ -129,8 +125,7 @@ async def evaluate_config_async(
         judge: The judge, in place of the one in the configuration.
         stop: When set, no further call is started. Calls in flight are finished and written.
         **hooks: `on_collected` is called after each response of a method, `on_note` with a sentence on each index that
-            is made first and on what else the user should know. `save_seconds` is the pause between writes of the
-            result files during the run. The others are as in `evaluate_async`.
+            is made first and on what else the user should know. The others are as in `evaluate_async`.
 
     Returns:
         The finished or stopped run. If methods are asked, its folder also holds `responses.jsonl`, and the two result
@@ -181,7 +176,7 @@ async def run_plan_async(plan: RunPlan, *, stop: asyncio.Event | None = None, **
     check_setup(plan)
     write_setup(plan)
     write: Callable[[], None] = create_file_writer(plan) if config.result_files else lambda: None
-    pause = hooks.get("save_seconds", SAVE_SECONDS) if config.result_files == "during" else None
+    pause = SAVE_SECONDS if config.result_files == "during" else None
     async with save_periodically(write, pause):
         collected = await collect_async(
             plan.rows,
@@ -211,8 +206,6 @@ async def _judge_cases(plan: RunPlan, cases: Sequence[Case] | None, stop: asynci
         "on_progress": hooks.get("on_progress"),
         "on_result": hooks.get("on_result"),
         "on_unread": hooks.get("on_unread"),
-        "gate": hooks.get("gate"),
-        "meter": hooks.get("meter"),
     }
     reading = rows if cases is None else read_records(rows, required=False)
     run = await evaluate_async(reading, plan.metrics, plan.judge, out=plan.folder, stop=stop, **options)

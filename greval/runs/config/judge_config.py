@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     BeforeValidator,
@@ -62,20 +62,6 @@ ONE_OR_MORE = WithJsonSchema({"anyOf": [TEXT_SCHEMA, {"type": "array", "minItems
 """The schema of several texts, or one."""
 Texts = Annotated[tuple[Text, ...], BeforeValidator(wrap_text), Field(min_length=1), ONE_OR_MORE]
 """Several texts, or one."""
-
-
-class ChosenJudges(NamedTuple):
-    """The judges of a run: one for the metrics that name none, and those of single metrics by name."""
-
-    default: Judge | None
-    named: dict[str, Judge]
-
-    def get_judge(self, metric: str) -> Judge:
-        """Return the judge of a judged metric."""
-        judge = self.named.get(metric, self.default)
-        if judge is None:
-            raise JudgeError(NO_JUDGE_MESSAGE)
-        return judge
 
 
 class JudgeConfig(Record):
@@ -142,8 +128,8 @@ class JudgeConfig(Record):
         parse_judge_name(judge.model)
         return judge
 
-    def create_judges(self, metrics: Iterable[Metric]) -> ChosenJudges:
-        """Create the judges of metrics, before any call is paid for.
+    def create_judges(self, metrics: Iterable[Metric]) -> tuple[Judge | None, dict[str, Judge]]:
+        """Create the judge of the metrics that name none, and those of single metrics, before any call is paid for.
 
         `METRIC=MODEL` goes before the judge that a metric names, and this before `MODEL`. The settings hold for all of
         them, except that the address of a server is that of the judges that are named here.
@@ -161,7 +147,7 @@ class JudgeConfig(Record):
         # The address of a server is that of the judge that is named here, not of those that metrics name.
         template = default or self.settings.model_copy(update={MODEL: LOCAL, "base_url": None})
         judges = {name: build_chosen_judge(choice, template) for name, choice in judged.items() if choice}
-        return ChosenJudges(default, judges | {name: self.create_judge(names[name]) for name in names if name})
+        return default, judges | {name: self.create_judge(names[name]) for name in names if name}
 
 
 def parse_judge_names(names: Iterable[str]) -> dict[str, str]:

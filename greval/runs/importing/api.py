@@ -143,7 +143,7 @@ def _store_verdicts(
 
 
 def _build_result(imported: ImportedCase, metric: Metric, version: PlannedVersion) -> Result:
-    written = imported.written.get(metric.name)
+    written = imported.written.get(metric.name, {}).values()
     return Result(
         sample_id=imported.id,
         method=imported.method,

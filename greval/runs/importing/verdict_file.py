@@ -46,13 +46,13 @@ class WrittenVerdict(NamedTuple):
 
 @dataclass
 class ImportedCase:
-    """A case with its verdicts by metric; `case` is None if its contents are not known."""
+    """A case with its verdicts by metric, item and repeat; `case` is None if its contents are not known."""
 
     id: str
     method: str
     case: Case | None
     tags: Mapping[str, str]
-    written: dict[str, list[WrittenVerdict]] = field(default_factory=dict)
+    written: dict[str, dict[tuple[str | None, str], WrittenVerdict]] = field(default_factory=dict)
 
 
 def read_verdict_file(
@@ -151,7 +151,6 @@ class VerdictFile:
         self._cases: dict[CaseKey, Case] = {}
         self._keys: dict[int, CaseKey | str] = {}
         self._found: dict[CaseKey, ImportedCase] = {}
-        self._first: dict[tuple[CaseKey, str, str | None, str], WrittenVerdict] = {}
         self.unread: list[str] = []
         self._notice = ""
 
@@ -271,10 +270,9 @@ class VerdictFile:
                 self.unread.append(f"{location}: {fault}")
                 continue
             # An equal verdict in another row is the same one; a different one is a fault.
-            first = self._first.setdefault((key, metric.name, verdict.item, verdict.repeat), verdict)
-            if first is verdict:
-                imported.written.setdefault(metric.name, []).append(verdict)
-            elif first.value != verdict.value:
+            verdicts = imported.written.setdefault(metric.name, {})
+            first = verdicts.setdefault((verdict.item, verdict.repeat), verdict)
+            if first is not verdict and first.value != verdict.value:
                 self.unread.append(
                     f"{location}: {format_printable(key[0])} has another verdict of {metric.name} at {first.place}; "
                     "name the column of the repeats (--column repeat=NAME), or keep one of them"

@@ -95,7 +95,7 @@ class CallTable:
     def _find_form(self, fingerprint: str, text: str) -> int:
         """Return the row number of a form, and store the form if it is new."""
         if not self._forms:
-            self._load_forms()
+            self._forms = {form: number for number, form in _read_forms(self._db).items()}
         number = self._forms.get((fingerprint, text))
         if number is None:
             # Texts of a case may hold lone surrogates.
@@ -103,13 +103,6 @@ class CallTable:
             cursor = self._db.execute("INSERT INTO call_forms (fingerprint, body) VALUES (?, ?)", row)
             number = self._forms[fingerprint, text] = cursor.lastrowid or 0
         return number
-
-    def _load_forms(self) -> None:
-        """Load the stored forms."""
-        rows = self._db.execute("SELECT id, fingerprint, body FROM call_forms")
-        self._forms = {
-            (mark, zlib.decompress(body).decode("utf-8", "surrogatepass")): number for number, mark, body in rows
-        }
 
 
 class _CallRow(NamedTuple):
@@ -183,9 +176,7 @@ class CallReader:
 
     @cached_property
     def _forms(self) -> dict[int, tuple[str, str]]:
-        """The fingerprint and the text of each form by its row number."""
-        rows = self._db.execute("SELECT id, fingerprint, body FROM call_forms")
-        return {number: (mark, zlib.decompress(body).decode("utf-8", "surrogatepass")) for number, mark, body in rows}
+        return _read_forms(self._db)
 
     def _read_row(self, number: int) -> _CallRow:
         content, request, form, judged_case, *columns, body = self._db.execute(SELECT, (number,)).fetchone()
@@ -203,6 +194,12 @@ class CallReader:
             return ""
         (text,) = self._db.execute("SELECT row FROM cases WHERE rowid = ?", (row,)).fetchone()
         return str(text)
+
+
+def _read_forms(database: sqlite3.Connection) -> dict[int, tuple[str, str]]:
+    """Read the fingerprint and the text of each form, by its row number."""
+    rows = database.execute("SELECT id, fingerprint, body FROM call_forms")
+    return {number: (mark, zlib.decompress(body).decode("utf-8", "surrogatepass")) for number, mark, body in rows}
 
 
 @lru_cache(MAX_CACHED_CASES)

@@ -123,29 +123,48 @@ LAST_NUMBERS = {table: f"SELECT max(rowid) FROM {table}" for table in TABLE_COLU
 class RowInserter:
     """Inserts rows at the end of large tables, for which a trigger would take twice the time.
 
-    It remembers the last numbers, because only one process writes.
+    It remembers the last numbers, because only one process writes. Rows that are held have the numbers that they will
+    have in the tables, so that nothing else may be written before them.
     """
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._db = database
         self._last_numbers: dict[str, int] = {}
+        self._held: dict[str, list[tuple[object, ...]]] = {"cases": [], "results": []}
 
-    def build_row(self, table: str, values: Sequence[object]) -> tuple[object, ...]:
-        """Return a row for `INSERT_STATEMENTS`, which must be the next one of its table; its number comes first."""
+    @property
+    def held_results(self) -> int:
+        """The number of results that are held; a case is held with its first result only."""
+        return len(self._held["results"])
+
+    def insert(self, table: str, values: Sequence[object]) -> int:
+        """Insert a row, and return its number."""
+        self._db.execute(INSERT_STATEMENTS[table], self._build_row(table, values))
+        return self._last_numbers[table]
+
+    def hold(self, table: str, values: Sequence[object]) -> int:
+        """Keep a row that is inserted together with others, and return its number."""
+        self._held[table].append(self._build_row(table, values))
+        return self._last_numbers[table]
+
+    def insert_held(self) -> None:
+        """Insert the rows that are held."""
+        for table, rows in self._held.items():
+            self._db.executemany(INSERT_STATEMENTS[table], rows)
+            rows.clear()
+
+    def forget(self) -> None:
+        """Drop the rows that are held, and look the last numbers up again, after rows were not written."""
+        for rows in self._held.values():
+            rows.clear()
+        self._last_numbers.clear()
+
+    def _build_row(self, table: str, values: Sequence[object]) -> tuple[object, ...]:
         if table not in self._last_numbers:
             (last,) = self._db.execute(LAST_NUMBERS[table]).fetchone()
             self._last_numbers[table] = last or 0
         self._last_numbers[table] += 1
         return complete_row(table, self._last_numbers[table], values)
-
-    def insert(self, table: str, values: Sequence[object]) -> int:
-        """Insert a row, and return its number."""
-        self._db.execute(INSERT_STATEMENTS[table], self.build_row(table, values))
-        return self._last_numbers[table]
-
-    def forget_numbers(self) -> None:
-        """Look the last numbers up again, after rows were not written."""
-        self._last_numbers.clear()
 
 
 def list_costs(usage: Usage) -> tuple[object, ...]:

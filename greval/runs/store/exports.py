@@ -76,15 +76,11 @@ class TableLayout(Record):
         """The column names, in order."""
         return (*COLUMNS, *(TEXT_COLUMNS if self.texts else ()), *self._note_columns)
 
-    @cached_property
-    def numbers(self) -> frozenset[str]:
-        """The names of the columns with real numbers."""
-        return frozenset((*NUMBER_COLUMNS, *(name for name, kind in self._note_columns.items() if kind is float)))
-
-    @cached_property
-    def counts(self) -> frozenset[str]:
-        """The names of the columns with integers."""
-        return frozenset((*COUNT_COLUMNS, *(name for name, kind in self._note_columns.items() if kind is int)))
+    @property
+    def types(self) -> dict[str, type]:
+        """The types of the columns; those that are not named hold text."""
+        numbers, counts = dict.fromkeys(NUMBER_COLUMNS, float), dict.fromkeys(COUNT_COLUMNS, int)
+        return {**numbers, **counts, **self._note_columns}
 
     @cached_property
     def _note_columns(self) -> dict[str, type]:
@@ -216,8 +212,8 @@ def write_parquet(lines: Iterable[str], path: Path, layout: TableLayout | None =
     except ImportError as error:
         raise MissingExtraError("stats", "pyarrow") from error
     layout = layout or TableLayout()
-    types = {**dict.fromkeys(layout.counts, pa.int64()), **dict.fromkeys(layout.numbers, pa.float64())}
-    schema = pa.schema([(name, types.get(name, pa.string())) for name in layout.columns])
+    arrow_types, column_types = {int: pa.int64(), float: pa.float64(), str: pa.string()}, layout.types
+    schema = pa.schema([(name, arrow_types[column_types.get(name, str)]) for name in layout.columns])
     rows = _iterate_rows(lines, layout)
     with parquet.ParquetWriter(path, schema) as writer:
         while batch := [*islice(rows, BATCH_ROWS)]:

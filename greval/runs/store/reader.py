@@ -118,10 +118,6 @@ def hash_result_place(sample_id: str, method: str, metric: str, repeat: int) -> 
     return hash_key(f"[{', '.join(map(_encode_text, (sample_id, method, metric)))}, {repeat}]")
 
 
-def _have_nothing_to_write() -> None:
-    """Do nothing: a log that is opened to read has no rows that are not written yet."""
-
-
 class Store(CloseOnExit):
     """A run folder, opened to read; a context manager.
 
@@ -150,7 +146,7 @@ class Store(CloseOnExit):
         *,
         all_rows: bool = False,
         index: ResultIndex | None = None,
-        commit: Callable[[], None] = _have_nothing_to_write,
+        commit: Callable[[], None] = lambda: None,
     ) -> None:
         """Wrap an open connection; use `open` instead. `commit` writes what a writer of the log has in memory."""
         self.folder = folder

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import IO, Self
 
 from pydantic import JsonValue
 from pydantic_core import to_json
@@ -29,7 +29,6 @@ from greval.runs.store.calls import CallTable
 from greval.runs.store.disk import (
     COST_COLUMNS,
     FILE,
-    INSERT_STATEMENTS,
     SERVED_MODELS,
     LogSync,
     RowInserter,
@@ -47,38 +46,6 @@ MAX_GROUP_ROWS = 256
 """The maximum number of recomputable results that are written together."""
 MAX_UNSYNCED_COMMITS = 20_000
 """The number of commits after which a writer syncs the log itself. Normally the flushing thread has done it before."""
-
-
-class _RowGroup:
-    """Rows of recomputable results and of their cases that are written together.
-
-    Nothing else may be written before them, because they are numbered as they will be in the tables.
-    """
-
-    def __init__(self, database: sqlite3.Connection, inserter: RowInserter) -> None:
-        self.results: list[tuple[object, ...]] = []
-        self.cases: list[tuple[object, ...]] = []
-        self._db = database
-        self._inserter = inserter
-
-    def add(self, result: tuple[object, ...], case: tuple[object, ...] | None) -> tuple[Any, Any]:
-        """Add a result and its case, and return the row numbers that they will have, None for no case."""
-        self.results.append(self._inserter.build_row("results", result))
-        if case is None:
-            return self.results[-1][0], None
-        self.cases.append(self._inserter.build_row("cases", case))
-        return self.results[-1][0], self.cases[-1][0]
-
-    def insert(self) -> None:
-        """Insert all rows within the transaction of the caller."""
-        if self.results:
-            self._db.executemany(INSERT_STATEMENTS["cases"], self.cases)
-            self._db.executemany(INSERT_STATEMENTS["results"], self.results)
-
-    def clear(self) -> None:
-        """Remove all rows."""
-        self.results.clear()
-        self.cases.clear()
 
 
 class StoreWriter(CloseOnExit):
@@ -103,7 +70,6 @@ class StoreWriter(CloseOnExit):
         self._disk = LogSync(folder)
         self._kept_results: dict[int, int] = {}
         self._kept_cases: dict[int, int] = {}
-        self._group = _RowGroup(connection, self._inserter)
         self._is_group_lost = False
         self._unsynced_commits = 0
 
@@ -148,6 +114,7 @@ class StoreWriter(CloseOnExit):
             asked_content: The number of the content whose calls a replayed result was read from; None for its own.
             recomputable: Whether the result can be made again at no cost, as those of computed metrics can.
         """
+        self._check_group()
         rows_by_content, rows_by_place = self._index.numbers
         place_hash = hash_result_place(result.sample_id, result.method, result.metric, result.repeat)
         keys = (hash_key(key), hash_key(content) if content else None, place_hash)
@@ -163,25 +130,21 @@ class StoreWriter(CloseOnExit):
         case_row = self._build_case_row(hash_key(hash_json(case)), case, result.method) if case else None
         of_case = result.sample_id, result.method
         # Within `write_together`, rows are written in the order in which they are appended.
-        if recomputable and not calls and asked_content is None and not self._connection.in_transaction:
-            self._check_group()
-            at, case_at = self._group.add(row, case_row)
+        is_held = recomputable and not calls and asked_content is None and not self._connection.in_transaction
+        insert = self._inserter.hold if is_held else self._inserter.insert
+        # One transaction, because its overhead exceeds the cost of its statements.
+        with nullcontext() if is_held else self._write():
             if case_row:
-                self._calls.note_case(of_case, case_at, case)
-        else:
-            # One transaction, because its overhead exceeds the cost of its statements.
-            with self._write():
-                if case_row:
-                    self._calls.note_case(of_case, self._inserter.insert("cases", case_row), case)
-                if keys[1] is not None:
-                    self._calls.insert(keys[1], result.fingerprint, of_case, calls)
-                    if asked_content is not None and asked_content != keys[1]:
-                        self._calls.set_asked(keys[1], asked_content)
-                at = self._inserter.insert("results", row)
+                self._calls.note_case(of_case, insert("cases", case_row), case)
+            if keys[1] is not None:
+                self._calls.insert(keys[1], result.fingerprint, of_case, calls)
+                if asked_content is not None and asked_content != keys[1]:
+                    self._calls.set_asked(keys[1], asked_content)
+            at = insert("results", row)
         rows_by_place[place_hash] = at
         if keys[1] is not None and finished:
             rows_by_content[keys[1]] = at
-        if len(self._group.results) >= MAX_GROUP_ROWS:
+        if self._inserter.held_results >= MAX_GROUP_ROWS:
             self.commit()
 
     def append_calls(
@@ -218,17 +181,13 @@ class StoreWriter(CloseOnExit):
         for case in cases:
             self._keep_case(case.model_dump_json(exclude_defaults=True), case.method)
 
-    def get(self, key: str, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
-        """Return the newest result of a sample, method and metric if it has this key, else None."""
+    def get(self, key: str | None, result_of: tuple[str, str, str], repeat: int = 0) -> Result | None:
+        """Return the newest result of a sample, method and metric if it has this key, else None; None is any key."""
         return self._index.get(key, result_of, repeat)
 
     def same(self, content: str) -> Result | None:
         """Return the newest finished result with a content key, for any sample and method, or None."""
         return self._index.same(content)
-
-    def holds_result(self, result_of: tuple[str, str, str]) -> bool:
-        """Return whether there is a result of a sample, method and metric."""
-        return self._index.find_row(result_of) is not None
 
     def put_fact(self, name: str, content: JsonValue) -> None:
         """Store a metadata entry of the run, replacing an older one of this name."""
@@ -249,7 +208,7 @@ class StoreWriter(CloseOnExit):
                 self._connection.execute("BEGIN")
                 yield
         except BaseException:
-            self._inserter.forget_numbers()
+            self._inserter.forget()
             raise
 
     def commit(self) -> None:
@@ -261,7 +220,7 @@ class StoreWriter(CloseOnExit):
             StoreError: If the disk is full or the folder is gone; what was written before stays. Nothing more can be
                 written, because the log would refer to the lost results.
         """
-        if not (self._group.results or self._kept_results or self._kept_cases):
+        if not (self._inserter.held_results or self._kept_results or self._kept_cases):
             return
         with self._write():
             self._connection.executemany(KEEP_RESULT, self._kept_results.items())
@@ -297,16 +256,14 @@ class StoreWriter(CloseOnExit):
                 yield
                 return
             self._check_group()
-            has_group = bool(self._group.results)
+            has_group = bool(self._inserter.held_results)
             try:
                 with self._connection:
                     self._connection.execute("BEGIN")
-                    self._group.insert()
-                    self._group.clear()
+                    self._inserter.insert_held()
                     yield
             except BaseException:
-                self._group.clear()
-                self._inserter.forget_numbers()
+                self._inserter.forget()
                 self._is_group_lost = has_group
                 raise
             self._unsynced_commits += 1

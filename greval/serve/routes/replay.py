@@ -97,7 +97,7 @@ def replay_folder(
     metrics = restore_metrics(settings, definitions)
     with hide_paths_in_errors(folder):
         if preview:
-            plan = preview_replay(folder, metrics, reason_depth=depth)
-            return RunReplay(replayable=plan.replayable, refused=plan.refused)
+            replayable, refused = preview_replay(folder, metrics, reason_depth=depth)
+            return RunReplay(replayable=replayable, refused=refused)
         done = replay(folder, metrics, reason_depth=depth)
     return RunReplay(replayed=done.replayed, refused=done.refused)

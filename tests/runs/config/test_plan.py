@@ -19,26 +19,6 @@ def prepare(folder, judge=None, **changes):
     return prepare_run(config, judge=judge or ScriptedJudge([]))
 
 
-def test_ids_stay_the_same_whatever_is_selected(tmp_path):
-    """A row without an id is named by its place in the file, so that parts of an evaluation add up."""
-    assert [sample.id for sample in prepare(tmp_path, where={"imdb_key": ["tt2"]}).samples] == ["row-3"]
-
-
-@pytest.mark.parametrize(
-    ("selection", "ids"),
-    [
-        ({"where": {"year": "1843"}}, ["row-1", "row-3"]),
-        ({"where": {"year": ["1843", "1900"], "imdb_key": "tt1"}}, ["row-1", "row-2"]),
-        ({"where": {"year": "1843"}, "limit": 1}, ["row-1"]),
-        ({"limit": 2}, ["row-1", "row-2"]),
-        ({}, ["row-1", "row-2", "row-3"]),
-    ],
-)
-def test_the_selected_questions(tmp_path, selection, ids):
-    """A tag has the wanted value or one of several, all wanted tags count, and the limit applies at the end."""
-    assert [sample.id for sample in prepare(tmp_path, **selection).samples] == ids
-
-
 @pytest.mark.parametrize(
     ("selection", "error", "message"),
     [

@@ -5,26 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import datetime
-from pathlib import Path
 
-import pytest
-from framework_folder import CONFIG, ROWS, judge_as_right, make_folder, make_plan
+from framework_folder import CONFIG, ROWS, judge_as_right, make_folder
 from framework_folder import run_published as run
-from hypothesis import given
-from hypothesis import strategies as st
 from waiting import SECONDS
 
-from greval.datasets.case_records import get_sample_fields
 from greval.errors import StoreError
-from greval.metrics.sources import load_metrics
-from greval.records.case import Case
-from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped
-from greval.runs.config.model import RunConfig
-from greval.runs.config.plan import JUDGED_METRICS, USAGE_METRICS, select_metrics
 from greval.runs.config.result_files import (
-    JudgedResponse,
-    build_detailed,
-    build_summary,
     save_periodically,
 )
 from greval.testing import ScriptedJudge
@@ -114,7 +101,7 @@ def test_a_score_that_is_not_there_is_null_with_its_reason(tmp_path):
     assert (counts["tog"]["llm_calls"], counts["bare"]["llm_calls"]) == ({"recorded": 2}, {"recorded": 0})
 
 
-def test_without_saving_between_there_is_one_writing(tmp_path):
+def test_without_saving_between_there_is_one_writing(tmp_path, monkeypatch):
     """`save_intermediate: false` leaves the writing to the end."""
     folder = make_folder(tmp_path, CONFIG.replace("eval/results}", "eval/results, save_intermediate: false}"))
     is_written = []
@@ -122,7 +109,8 @@ def test_without_saving_between_there_is_one_writing(tmp_path):
     def look(progress):
         is_written.append((folder / "eval/results/eval_results_summary.json").exists())
 
-    run(folder, ScriptedJudge(judge_as_right, delay=0.05), {"save_seconds": 0.01, "on_progress": look})
+    monkeypatch.setattr("greval.runs.config.api.SAVE_SECONDS", 0.01)
+    run(folder, ScriptedJudge(judge_as_right, delay=0.05), {"on_progress": look})
     assert is_written
     assert not any(is_written)
 
@@ -140,66 +128,6 @@ def test_rows_that_are_no_questions_are_told(tmp_path):
     assert "has no imdb_key" in unread[1]
     assert "id: row-1 is at " in unread[2]
     assert json.dumps(detailed)
-
-
-OUTCOMES = st.one_of(
-    st.none(),
-    st.integers(0, 5).map(lambda n: Scored(judgements=(Judgement(value=n, number=float(n), reason="r"),))),
-    st.just(Skipped(reason="no answer")),
-    st.just(Failed(error=Failure(kind="timeout", message="late"))),
-)
-CELLS = st.none() | st.tuples(st.booleans(), st.lists(OUTCOMES, min_size=4, max_size=4), st.none() | st.integers(0, 9))
-
-
-def build_response(sample, method, cell):
-    """Build a judged response from whether it failed, its outcomes, and its number of calls."""
-    failed, outcomes, count = cell
-    fields = {"error": "broke"} if failed else {"answer": "x"}
-    case = Case(
-        **get_sample_fields(sample), method=method, usage=None if count is None else {"llm_calls": count}, **fields
-    )
-    results = {
-        name: outcome
-        and Result(sample_id=sample.id, metric=name, fingerprint="f", judge="j", tier="schema", outcome=outcome)
-        for name, outcome in zip(JUDGED_METRICS, outcomes, strict=True)
-    }
-    return JudgedResponse(case, results)
-
-
-@given(st.lists(st.tuples(st.sampled_from("xy"), CELLS, CELLS), min_size=1, max_size=5))
-def test_counts_and_means_agree_with_the_single_questions(rows):
-    """Every figure of the summary follows from the entries of the detailed file."""
-    samples = [Case(id=str(n), question="?", tags={"group": row[0]}) for n, row in enumerate(rows)]
-    sections = select_metrics(load_metrics(JUDGED_METRICS), [])
-    plan = make_plan(RunConfig(group_by="group", methods=["a", "b"]), Path("run"), samples, sections=sections)
-    responses = {
-        (sample.id, method): build_response(sample, method, cell)
-        for sample, (_, *cells) in zip(samples, rows, strict=True)
-        for method, cell in zip("ab", cells, strict=True)
-        if cell
-    }
-    detailed, summary = build_detailed(plan, responses)["results"], build_summary(plan, responses)
-    assert [*summary["by_group"]] == [*dict.fromkeys(row[0] for row in rows)]
-    for part in [None, *summary["by_group"]]:
-        questions = [row for row in detailed if part in (None, row["group"])]
-        means = summary["by_method"] if part is None else summary["by_group"][part]
-        counts = summary["counts"]["by_method"] if part is None else summary["counts"]["by_group"][part]
-        for method in "ab":
-            entries = [row["methods"][method] for row in questions if method in row["methods"]]
-            for metric in JUDGED_METRICS:
-                scores = [entry["scores"][metric] for entry in entries if entry["scores"][metric] is not None]
-                mean = means[method][metric]
-                assert mean == (pytest.approx(sum(scores) / len(scores)) if scores else None)
-                statuses = counts[method][metric]
-                assert statuses["scored"] == len(scores)
-                assert statuses["skipped"] == sum(metric in entry.get("skipped", {}) for entry in entries)
-                assert statuses["failed"] == sum(metric in entry.get("failures", {}) for entry in entries)
-                assert sum(statuses.values()) == counts[method]["questions"] == len(questions)
-            failed = sum("response" in entry.get("failures", {}) for entry in entries)
-            assert (counts[method]["failed"], counts[method]["answered"]) == (failed, len(entries) - failed)
-            for name in USAGE_METRICS:
-                recorded = [entry["efficiency"][name] for entry in entries if entry["efficiency"][name] is not None]
-                assert counts[method][name] == {"recorded": len(recorded)}
 
 
 async def test_a_failed_write_does_not_end_the_saving():

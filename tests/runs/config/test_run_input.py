@@ -39,13 +39,6 @@ def test_cases_are_joined_by_their_ids(files):
     assert second_case == plain[1]
 
 
-def test_a_method_and_a_limit(files):
-    """The method is that of the rows which name none, and the limit counts rows."""
-    assert files
-    assert [row.method for row in open_rows(method="mine")] == ["mine", "walk"]
-    assert [row.id for row in open_rows(limit=1)] == ["q1"]
-
-
 def test_a_tag_that_some_case_has_is_enough(files):
     """A tag of one case and the name of the method are groups; an unknown tag is refused with the nearest."""
     assert files

@@ -284,14 +284,3 @@ def test_a_metric_is_needed_and_a_probe_is_refused(tmp_path):
     run = import_verdicts(probed, [QUALITY], out=tmp_path / "probe")
     with pytest.raises(StoreError, match="holds a probe"):
         import_verdicts(probed, [QUALITY], out=run.folder)
-
-
-def test_a_panel_says_that_texts_are_not_known(tmp_path):
-    """Verdicts without cases are matched by id, and a warning says that the texts could not be compared."""
-    full_rows = rows_of(40, "walk", lambda n: int(n % 4 > 0))
-    bare = [{"id": f"q{n}", "method": "walk", "value": int(n % 3 > 0)} for n in range(40)]
-    files = {"gpt-4": full_rows, "bem": bare}
-    runs = [import_verdicts(rows, [CORRECTNESS], out=tmp_path / name, judge=name) for name, rows in files.items()]
-    comparison = panel([run.folder for run in runs], "correctness")
-    assert comparison.groups[0].things == 40
-    assert "imported:bem: what it judged is not known for 40 items; they are matched by id" in comparison.warnings

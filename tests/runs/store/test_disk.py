@@ -5,9 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-import subprocess
-import sys
-import textwrap
 from contextlib import closing
 from functools import partial
 from shutil import copytree
@@ -24,8 +21,6 @@ from greval.runs.store import disk
 from greval.runs.store.disk import (
     FILE,
     LAYOUT_VERSION,
-    LOCK_FILE,
-    NO_SPACE,
     STATEMENTS,
     WAL_FILE,
     LogSync,
@@ -40,20 +35,6 @@ from greval.runs.store.disk import (
 )
 from greval.runs.store.writer import StoreWriter
 from greval.testing import ScriptedJudge
-
-# Without waiting for the disk there are more checkpoints.
-FLUSHER = """
-    import os, sys
-    from pathlib import Path
-    from threading import Event, Thread
-    from greval.runs.store.disk import LogSync
-    sync, ended = LogSync(Path(sys.argv[1])), Event()
-    os.fsync = lambda file: None
-    Thread(target=lambda: (sys.stdin.read(), ended.set()), daemon=True).start()
-    print("ready", flush=True)
-    while not ended.is_set():
-        sync.flush()
-"""
 
 
 def connect(folder):
@@ -75,11 +56,6 @@ class TestLockFolder:
             assert "another run writes to this folder; wait for it or choose another with out=..." in str(refused.value)
         lock_folder(tmp_path).close()
 
-    def test_missing_folders_are_created(self, tmp_path):
-        """A folder in a folder that is not there is created for the run."""
-        lock_folder(tmp_path / "a" / "b").close()
-        assert (tmp_path / "a" / "b" / LOCK_FILE).is_file()
-
     def test_a_file_in_the_way(self, tmp_path):
         """A file is no run folder, and the message says to choose another."""
         (tmp_path / "run").touch()
@@ -99,11 +75,6 @@ class TestTables:
         prepare_tables(database, tmp_path, write=False)
         assert database.execute("PRAGMA user_version").fetchone() == (LAYOUT_VERSION,)
         assert database.execute("SELECT name, content FROM facts").fetchall() == [("a", "1")]
-
-    def test_a_log_without_tables_is_no_run(self, tmp_path):
-        """Reading says how to begin the run, and creates nothing."""
-        with pytest.raises(StoreError, match=f"run greval evaluate with -o {tmp_path} again"):
-            prepare_tables(connect(tmp_path), tmp_path, write=False)
 
     @given(st.integers(1, 2**31 - 1).filter(lambda version: version != LAYOUT_VERSION))
     def test_tables_of_another_version_are_refused(self, tmp_path_factory, version):
@@ -279,41 +250,6 @@ def test_a_log_is_checkpointed_only_after_a_further_commit(tmp_path, monkeypatch
             checkpoints.append(sum("wal_checkpoint" in sql for sql in statements))
         sync.close()
     assert checkpoints == [0, 1, 1, 2, 2]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("time", range(5))
-def test_checkpoints_beside_commits_damage_nothing(tmp_path, time):
-    """Another process syncs without a pause. If it checkpointed each time, one file in four was damaged."""
-    pipe, count = subprocess.PIPE, 20_000
-    with closing(connect(tmp_path)) as database:
-        prepare_tables(database, tmp_path, write=True)
-        # An index takes commits of several pages.
-        database.executescript("CREATE TABLE numbers (number INTEGER, text TEXT); CREATE INDEX i ON numbers (number)")
-        command = [sys.executable, "-c", textwrap.dedent(FLUSHER), tmp_path]
-        with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as flusher:
-            assert flusher.stdout
-            assert flusher.stdout.readline() == "ready\n"
-            for number in range(count):
-                with database:
-                    database.execute("BEGIN")
-                    database.execute("INSERT INTO numbers VALUES (?, ?)", (number, "x" * 300))
-            flusher.communicate("")
-    with closing(connect(tmp_path)) as database:
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        assert database.execute("SELECT count(*) FROM numbers").fetchone() == (count,)
-
-
-@pytest.mark.parametrize("word", NO_SPACE)
-def test_a_full_disk_asks_for_space(tmp_path, word):
-    """All messages of a full disk lead to the same advice, and the cause is kept."""
-    cause = sqlite3.OperationalError(f"database or disk is {word.upper()}")
-    with (
-        pytest.raises(StoreError, match="free some space and run the same command again") as told,
-        translate_errors(tmp_path),
-    ):
-        raise cause
-    assert told.value.__cause__ is cause
 
 
 def test_no_inode_is_left(tmp_path, monkeypatch):

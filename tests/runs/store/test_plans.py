@@ -8,15 +8,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from batch_server import BatchServer
-from fault_server import FaultServer, ok, sample
+from fault_server import FaultServer, ok
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from greval import Judge, Store, evaluate, read_cases
 from greval.analysis.summary import build_report
 from greval.records.metric import CategoricalMetric
-from greval.runs.batch import collect, read_status, submit
 from greval.runs.merging import merge_runs
 from greval.runs.store.pages import find_case, read_case_page, read_result_page
 from greval.testing import ScriptedJudge
@@ -137,22 +135,6 @@ def test_rows_that_were_removed_are_not_counted(greval, judge):
         assert find_case(store, "q3", "") is None
 
 
-def test_a_run_headed_by_a_judge_holds_its_values_only(greval, judge):
-    """Another judge on the first two cases counts these two; the four of the judge before are not counted."""
-    write("c.jsonl", [row(n) for n in range(4)])
-    greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge, "a"), "-o", "run")
-    judge.plan = ok(0)
-    greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge, "b"), "--limit", "2", "-o", "run")
-    report = greval.report("run")
-    assert (report["judge"], figures(report), report["others"]) == ("openai:b", [("", 0.0, 2)], 2)
-    assert "judge openai:b" in greval.table
-    judge.plan = judged
-    calls = judge.calls
-    greval("evaluate", "c.jsonl", "-m", "correctness", *by(judge, "a"), "-o", "run")
-    assert judge.calls == calls
-    assert (greval.report("run")["judge"], figures(greval.report("run"))) == ("openai:a", [("", 1.0, 4)])
-
-
 def test_a_file_whose_run_was_killed_counts_nothing_of_what_it_was_before(greval, judge):
     """A file that changed takes the place of its old content at once, also for methods that were not reached."""
     both = [row(1, method="a"), row(2, method="b")]
@@ -214,41 +196,6 @@ TONE = CategoricalMetric(
     steps=["s"],
     categories={"Good": {"means": "g", "score": 1}, "Bad": {"means": "b", "score": 0}},
 )
-
-
-async def test_a_batch_counts_the_cases_that_were_sent_last(tmp_path, monkeypatch):
-    """What waits for a batch is not judged yet; a second batch with other answers takes the place of the first."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-batches")
-
-    def answer(body):
-        schema = body["response_format"]["json_schema"]["schema"]
-        return json.dumps(sample(schema, body, "Bad" if WRONG in body["messages"][-1]["content"] else "Good"))
-
-    server = BatchServer(answer)
-    runner = await server.start()
-    batch = Judge("openai:fine", base_url=server.url)
-
-    def reported():
-        with Store.open(tmp_path) as store:
-            report = build_report(store)
-        return [(summary.mean, summary.scored) for summary in report.summaries], report.pending, report.others
-
-    async def finish():
-        while not all(state.is_done for state in (await read_status(tmp_path)).values()):
-            pass
-        await collect(tmp_path)
-
-    try:
-        await submit([row(n) for n in range(4)], [TONE], batch, out=tmp_path)
-        assert reported() == ([], {"tone": 4}, 0)
-        await finish()
-        assert reported() == ([(1.0, 4)], {}, 0)
-        await submit([row(n, WRONG) for n in range(3)], [TONE], batch, out=tmp_path)
-        assert reported() == ([], {"tone": 3}, 4)
-        await finish()
-        assert reported() == ([(0.0, 3)], {}, 1)
-    finally:
-        await runner.cleanup()
 
 
 def by_answer(messages):

@@ -1,7 +1,5 @@
 """Reading a run folder: what the last plan counts, column by column, and what is refused."""
 
-import sqlite3
-
 import pytest
 
 from greval.errors import StoreError
@@ -55,18 +53,6 @@ def test_a_run_is_read_as_it_was_at_one_moment(tmp_path):
                 writer.append("b", row("q2"))
                 assert len([*reader.results()]) == 1
             assert len([*reader.results()]) == 2
-
-
-def test_a_run_that_never_began_says_so(tmp_path):
-    """A log without tables, as a full disk leaves it, is told from one of another version; a new run takes it."""
-    sqlite3.connect(tmp_path / FILE).close()
-    (tmp_path / FILE).touch()
-    with pytest.raises(StoreError, match="was never started"):
-        Store.open(tmp_path)
-    with StoreWriter.create(tmp_path) as writer:
-        writer.append("k", row())
-    with Store.open(tmp_path) as store:
-        assert [*store.results()] == [row()]
 
 
 def test_columns_are_those_of_the_newest_results_that_meet_the_filter(tmp_path):

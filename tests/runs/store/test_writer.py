@@ -1,32 +1,18 @@
 """The run folder: what was written is there, whatever happened to the process."""
 
-import csv
-import io
 import json
-import os
-import signal
-import subprocess
-import sys
-import tempfile
-import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
-from pyarrow import parquet
 
 from greval.datasets.file_identity import CaseSource
 from greval.errors import StoreError
 from greval.judging.model.call_context import CallForm, CallRecord
 from greval.judging.model.reply_cache import Reply
-from greval.records.case import Case
 from greval.records.result import Failed, Failure, Judgement, Result, Scored, Skipped, Usage
 from greval.runs.merging import read_rows
 from greval.runs.store import Store
-from greval.runs.store.exports import COLUMNS, TableLayout, write_csv, write_parquet
 from greval.runs.store.plans import PlannedVersion
 from greval.runs.store.writer import MAX_GROUP_ROWS, StoreWriter
 
@@ -60,103 +46,6 @@ def test_the_newest_row_counts_and_the_older_one_stays(tmp_path):
         assert [result.judgements[0].value for result in store.results()] == [0]
         assert store.index.get("old", ("q1", "", "m")) is None
         assert next(read_rows(store)).result == failed
-
-
-def test_methods_and_repeats_are_rows_of_their_own(tmp_path):
-    """Two methods on one sample, and two repeats, do not take each other's place."""
-    with StoreWriter.create(tmp_path) as writer:
-        for number, result in enumerate([row(method="a"), row(method="b"), row(method="b", repeat=1)]):
-            writer.append(str(number), result)
-        assert len([*writer.reader.results()]) == 3
-
-
-def test_cases_are_kept_once(tmp_path):
-    """What was judged is kept beside the results, once for each content."""
-    case = Case(id="q1", question="Who?", chunks=["Ada."])
-    with StoreWriter.create(tmp_path) as writer:
-        writer.append("a", row(), case=case.model_dump_json())
-        writer.append("b", row("q2"), case=case.model_dump_json())
-    with Store.open(tmp_path) as store:
-        assert [*store.cases()] == [case]
-
-
-def test_facts_are_replaced(tmp_path):
-    """A fact about the run is the newest one told; what was not told is None."""
-    with StoreWriter.create(tmp_path) as writer:
-        writer.put_fact("planned", {"m": 1})
-        writer.put_fact("planned", {"m": 2})
-        assert writer.reader.fact("planned") == {"m": 2}
-        assert writer.reader.fact("nothing") is None
-
-
-judged = st.builds(
-    Judgement,
-    value=st.one_of(st.text(max_size=5), st.integers(-9, 9), st.floats(-9, 9)),
-    reason=st.text(max_size=9),
-    number=st.none() | st.floats(0, 1),
-    item=st.none() | st.text(max_size=3),
-    confidence=st.none() | st.floats(0, 1),
-)
-failed = st.builds(Failure, kind=st.sampled_from(["timeout", "length"]), message=st.text(max_size=9), item=st.none())
-outcomes = st.one_of(
-    st.builds(Scored, judgements=st.lists(judged, min_size=1, max_size=3).map(tuple), failures=st.tuples(failed)),
-    st.builds(Failed, error=failed),
-    st.builds(Skipped, reason=st.text(max_size=9)),
-)
-
-
-@given(outcomes, st.none() | st.integers(0, 9))
-@example(Skipped(reason="a\rb"), None)
-def test_exports_and_the_frame_have_the_same_rows(outcome, tokens):
-    """CSV and Parquet, written from the log's lines, hold what `TableLayout.flatten` gives of the results."""
-    usage = Usage(calls=1, input_tokens=tokens)
-    results = [row(outcome=outcome, usage=usage, tags={"a": "b"}), row("q2")]
-    expected = [
-        [cells.get(name) for name in COLUMNS]
-        for one in results
-        for cells in TableLayout().flatten(one.model_dump(mode="json"))
-    ]
-    lines = [result.model_dump_json() for result in results]
-    text = io.StringIO(newline="")
-    write_csv(lines, text)
-    text.seek(0)
-    assert [*csv.reader(text)] == [[*COLUMNS], *([str("" if cell is None else cell) for cell in r] for r in expected)]
-    with tempfile.TemporaryDirectory() as folder:
-        write_parquet(lines, Path(folder) / "out.parquet")
-        table = parquet.read_table(Path(folder) / "out.parquet")
-    assert [[*cells.values()] for cells in table.to_pylist()] == expected
-    assert table.schema.names == [*COLUMNS]
-
-
-WRITER = """
-    import sys
-    from pathlib import Path
-    from greval.records.result import Judgement, Result, Scored
-    from greval.runs.store.writer import StoreWriter
-    writer = StoreWriter.create(Path(sys.argv[1]))
-    for number in range(100000):
-        outcome = Scored(judgements=(Judgement(value=1, reason="r"),))
-        writer.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
-                                          tier="schema", outcome=outcome))
-        print(number, flush=True)
-"""
-
-
-def test_kill_9_loses_no_row_that_was_written(tmp_path):
-    """Every row that was acknowledged before kill -9 is there afterwards, and the folder is free again."""
-    writer = subprocess.Popen(
-        [sys.executable, "-c", textwrap.dedent(WRITER), str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
-    assert writer.stdout is not None
-    for _ in range(300):
-        acknowledged = int(writer.stdout.readline())
-    os.kill(writer.pid, signal.SIGKILL)
-    acknowledged = max([acknowledged, *(int(line) for line in writer.stdout if line.strip().isdigit())])
-    writer.wait()
-    writer.stdout.close()
-    with StoreWriter.create(tmp_path) as writer:
-        assert len([*writer.reader.results()]) >= acknowledged + 1
-        assert writer.get(str(acknowledged), (str(acknowledged), "", "m")) is not None
 
 
 def test_the_same_content_is_found_whoever_was_judged(tmp_path):
@@ -207,42 +96,6 @@ def test_a_writer_that_nobody_flushes_syncs_the_log_itself(tmp_path, monkeypatch
             writer.append(str(number), row(str(number)))
             sizes.append((tmp_path / "results.sqlite").stat().st_size)
     assert sizes[1] < sizes[2] == sizes[4] <= sizes[5]
-
-
-FILLER = """
-    import resource, sys
-    from pathlib import Path
-    from greval.errors import StoreError
-    from greval.records.result import Result, Skipped
-    from greval.runs.store.writer import StoreWriter
-    resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, resource.RLIM_INFINITY))
-
-    def append(number):
-        writer.append(str(number), Result(sample_id=str(number), metric="m", fingerprint="f", judge="j",
-                                          tier="schema", outcome=Skipped(reason="x" * 2000)))
-
-    writer = StoreWriter.create(Path(sys.argv[1]))
-    try:
-        for number in range(10_000):
-            append(number)
-    except StoreError as error:
-        print(error)
-    print(number)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    append(number)
-    writer.close()
-"""
-
-
-def test_a_limit_on_the_file_is_told_and_the_same_log_goes_on_when_it_is_lifted(tmp_path):
-    """Where no more can be written the error says what to do; afterwards the same open log takes rows again."""
-    filler = [sys.executable, "-c", textwrap.dedent(FILLER), str(tmp_path)]
-    told, written = subprocess.run(filler, capture_output=True, text=True, check=True).stdout.splitlines()
-    assert "free some space and run the same command again (what was written before stays)" in told
-    assert int(written) > 10
-    with StoreWriter.create(tmp_path) as writer:
-        assert [result.sample_id for result in writer.reader.results()] == [str(n) for n in range(int(written) + 1)]
-        assert writer._connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def list_written(folder):
@@ -321,17 +174,6 @@ def test_after_a_lost_group_nothing_is_written(tmp_path):
             with pytest.raises(StoreError, match="computed results were not stored; run the same command again"):
                 writer.append("1", row("1"), recomputable=recomputable)
     assert list_written(tmp_path) == ["judged"]
-
-
-def test_a_write_that_fails_loses_the_group_before_it_and_says_so(tmp_path):
-    """A group is stored with the write after it as a whole or not at all."""
-    with StoreWriter.create(tmp_path) as writer:
-        writer.append("0", row("0"), recomputable=True)
-        with pytest.raises(UnicodeEncodeError, match="surrogate"):
-            writer.append("1", row("1"), case="\ud800")
-        with pytest.raises(StoreError, match="run the same command again"):
-            writer.append("2", row("2"))
-    assert list_written(tmp_path) == []
 
 
 def test_a_result_that_cannot_be_stored_leaves_its_group(tmp_path):
