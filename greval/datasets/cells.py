@@ -110,7 +110,7 @@ def _read_cell(name: str, cell: str, kind: CellKind, faults: dict[str, str]) -> 
     text = cell.lstrip()
     if not text or (len(text) <= MAX_MISSING and text.rstrip().casefold() in NOT_GIVEN):
         # Of an answer, `none` may well be the accepted one.
-        return cell if kind in TEXT_KINDS else None
+        return cell if kind in TEXT_KINDS or kind == "wrapper" else None
     if text.startswith(ENCODED_STARTS) and (decoded := _decode_text(cell)):
         content = _read_cell(name, decoded, kind, faults)
         return cell if content is decoded else content

@@ -204,7 +204,7 @@ class _Answer(NamedTuple):
     fault: str = ""
 
 
-class _Names(NamedTuple):
+class _AnswerNames(NamedTuple):
     """The names of an answer's parts, and those of an entry if it is one list of numbered entries."""
 
     keys: AbstractSet[str]
@@ -224,7 +224,7 @@ class _Names(NamedTuple):
 def _select_object(text: str, properties: Mapping[str, Any]) -> tuple[dict[str, Any], TextSpan | None]:
     """Select the answer of a reply, and find its span if it is strict JSON."""
     keys = properties.keys()
-    names = _Names(keys, _list_entry_keys(properties))
+    names = _AnswerNames(keys, _list_entry_keys(properties))
     lead = _LEAD.match(text)
     start = lead.end() if lead else 0
     # Nearly all replies are one object and nothing else.
@@ -256,7 +256,7 @@ def _select_object(text: str, properties: Mapping[str, Any]) -> tuple[dict[str, 
     return _join_answers(candidates, properties, names.entry_keys)
 
 
-def _list_parts(text: str, names: _Names) -> list[str | _Answer]:
+def _list_parts(text: str, names: _AnswerNames) -> list[str | _Answer]:
     """List the texts and the objects of a reply in their order, without its thoughts."""
     from greval.judging.reply_thoughts import ThoughtScanner
 
@@ -274,7 +274,7 @@ def _list_parts(text: str, names: _Names) -> list[str | _Answer]:
     return parts
 
 
-def _read_object(text: str, start: int, names: _Names) -> tuple[_Answer | None, int]:
+def _read_object(text: str, start: int, names: _AnswerNames) -> tuple[_Answer | None, int]:
     """Read what a brace begins: an object, what looks like one and cannot be read, or no object (None)."""
     from greval.judging.lenient_json import CLOSING_QUOTES, parse_lenient_object, skip_space
 
@@ -300,7 +300,7 @@ def _read_object(text: str, start: int, names: _Names) -> tuple[_Answer | None, 
     return _Answer(None, fault=fault), _find_naive_end(text, start)
 
 
-def _read_quoted_object(text: str, start: int, names: _Names) -> tuple[_Answer, int]:
+def _read_quoted_object(text: str, start: int, names: _AnswerNames) -> tuple[_Answer, int]:
     r"""Read an object that is written as a JSON text, such as `"{\"value\": 1}"`, with or without the outer quotes."""
     try:
         if text[start - 1 : start] == '"':
@@ -340,7 +340,7 @@ def _check_texts(fields: dict[str, Any], written: str) -> dict[str, Any]:
     return restored
 
 
-def _unwrap(fields: dict[str, Any], names: _Names, depth: int = MAX_WRAPPERS) -> dict[str, Any]:
+def _unwrap(fields: dict[str, Any], names: _AnswerNames, depth: int = MAX_WRAPPERS) -> dict[str, Any]:
     """Return the object with all keys that an object without them holds, such as `{"verdict": {...}}`, or itself."""
     from greval.judging.reply_thoughts import names_draft
 
@@ -362,7 +362,7 @@ def _unwrap(fields: dict[str, Any], names: _Names, depth: int = MAX_WRAPPERS) ->
     return matches[0] if len(matches) == 1 else fields
 
 
-def _normalise(fields: dict[str, Any], names: _Names) -> dict[str, Any]:
+def _normalise(fields: dict[str, Any], names: _AnswerNames) -> dict[str, Any]:
     """Return an object, and the entries of its list, with the names of the schema, which may be in another case."""
     if not fields.keys() <= names.all:
         folded = {name.casefold(): name for name in names.all}
@@ -375,7 +375,7 @@ def _normalise(fields: dict[str, Any], names: _Names) -> dict[str, Any]:
     return {**fields, **changed} if changed else fields
 
 
-def _read_entries(content: object, names: _Names) -> list[Any]:
+def _read_entries(content: object, names: _AnswerNames) -> list[Any]:
     """Return the entries of a list, or of an object by their numbers; empty if it is neither."""
     if isinstance(content, dict) and all(map(str.isdecimal, content)):
         is_equal = [isinstance(entry, dict) and str(entry.get("item", n)) == n for n, entry in content.items()]
@@ -403,13 +403,13 @@ def _list_entry_keys(properties: Mapping[str, Any]) -> AbstractSet[str]:
     return entry.keys() if "item" in entry else frozenset()
 
 
-def _is_match(answer: _Answer, names: _Names) -> bool:
+def _is_match(answer: _Answer, names: _AnswerNames) -> bool:
     """Return whether an object is an answer or a part of one: it has one of the keys, or is an entry of the list."""
     fields = answer.fields or {}
     return bool(names.keys & fields.keys() if names.keys else fields) or _is_entry(answer, names)
 
 
-def _is_entry(answer: _Answer, names: _Names) -> bool:
+def _is_entry(answer: _Answer, names: _AnswerNames) -> bool:
     # Without its number it is one, too: those of the others may begin with 0.
     return bool(names.entry_keys & (answer.fields or {}).keys())
 
@@ -476,7 +476,7 @@ def _check_rest(parts: Sequence[str | _Answer], keys: AbstractSet[str], *, is_pa
             )
 
 
-def _list_candidates(parts: Sequence[str | _Answer], matches: Sequence[int], names: _Names) -> list[_Answer]:
+def _list_candidates(parts: Sequence[str | _Answer], matches: Sequence[int], names: _AnswerNames) -> list[_Answer]:
     """List the objects that may be the answer, the last first: up to one that its sentence announces as the answer.
 
     Drafts, examples and forms before the last object are none.

@@ -83,7 +83,7 @@ def test_a_narrowing_that_leaves_nothing_is_judged(tmp_path):
 
 def test_a_metric_built_on_a_failure_fails_as_such(tmp_path):
     """Where a chunk could not be judged, what builds on it fails as a dependency and asks nothing; both are mended."""
-    judge = ScriptedJudge(lambda messages: "no JSON" if "<item" in messages[-1].text else by_metric(messages))
+    judge = ScriptedJudge(lambda messages: "no JSON" if "<item" in str(messages) else by_metric(messages))
     run = evaluate(cases(1), [BUILT, PASSAGES], judge, out=tmp_path)
     failed = {row.metric: row.failures[0].kind for row in run.results()}
     assert failed == {"passages": "malformed", "built": "dependency"}

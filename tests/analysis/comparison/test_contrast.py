@@ -96,14 +96,15 @@ RULES = ContrastSettings(level=0.95, alpha=0.05 / 3, resamples=999)
 
 
 def compared(given_rows, *, by_cluster, swapped=False):
-    """Compare made-up figures without a run folder."""
-    first, first_states, second, second_states, codes = (np.array(column) for column in zip(*given_rows, strict=True))
+    """Compare made-up figures without a run folder; each row ends with the id of its question."""
+    *columns, ids = zip(*given_rows, strict=True)
+    first, first_states, second, second_states, codes = map(np.array, columns)
     sides = SideFigures(first, first_states), SideFigures(second, second_states)
     method, baseline = reversed(sides) if swapped else sides
     names = {"metric": "depth", "group": "", "method": "a", "baseline": "b"}
     scale = ScaleDirection("lower" if len(given_rows) % 2 else "higher", 0.0, 9.0)
     pairs = QuestionPairs(method, baseline, codes if by_cluster else None, np.arange(len(codes)))
-    contrast = compute_contrast(pairs, [str(number) for number in pairs.questions], names, scale, RULES)
+    contrast = compute_contrast(pairs, ids, names, scale, RULES)
     return apply_correction(
         contrast, CorrectedP(contrast.test.p if contrast.test else 1.0, 1, capable=True), RULES.alpha
     )
@@ -112,8 +113,9 @@ def compared(given_rows, *, by_cluster, swapped=False):
 @given(st.lists(rows, min_size=1, max_size=14), st.booleans(), st.randoms(use_true_random=False))
 def test_comparisons_mirror_and_know_no_order(given_rows, by_cluster, shuffler):
     """Swapping the methods mirrors every figure, and another order of the questions changes none."""
-    contrast = compared(given_rows, by_cluster=by_cluster)
-    mirrored(contrast, compared(given_rows, by_cluster=by_cluster, swapped=True))
-    mixed = [*given_rows]
+    named_rows = [(*row, f"q{number}") for number, row in enumerate(given_rows)]
+    contrast = compared(named_rows, by_cluster=by_cluster)
+    mirrored(contrast, compared(named_rows, by_cluster=by_cluster, swapped=True))
+    mixed = [*named_rows]
     shuffler.shuffle(mixed)
     alike(contrast, compared(mixed, by_cluster=by_cluster))
