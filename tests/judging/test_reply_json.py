@@ -35,7 +35,8 @@ from greval.records.metric import ManyCategoricalMetric, ValueMetric
 from greval.records.result import Judgement
 from greval.testing import ScriptedJudge
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+# Before a letter, these are read as what begins a command of LaTeX.
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\b\f\r"), max_size=30)
 PLAIN = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="{}"), max_size=30)
 CONTENT = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**9), 10**9) | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
