@@ -165,9 +165,9 @@ def test_parse_reads_what_json_writes(content, ascii_only, indent):
 FRAMES = st.sampled_from(["{}", "```json\n{}\n```", "```\n{}```", "<answer>{}</answer>"])
 
 
-@given(OBJECTS.filter(bool), PLAIN, PLAIN, FRAMES)
+@given(OBJECTS.filter(bool), PLAIN, PLAIN.filter(lambda after: not re.search(r"[:\uff1a#?]", after)), FRAMES)
 def test_parse_ignores_what_stands_around(content, before, after, frame):
-    """Prose and code fences around the object change nothing."""
+    """Prose and code fences around the object change nothing, but for what announces or doubts something after it."""
     written = frame.replace("{}", json.dumps(content))
     if not re.search(r"\\\\[bfnrt]", written):
         assert parse_reply_object(f"{before}{written}{after}", schema_of(content)) == content
