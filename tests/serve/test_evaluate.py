@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 from fault_server import error, ok
-from served_metrics import CASE, app_of, client_of
+from served_metrics import CASE, app_of, client_of, says
 from serving import served
 from waiting import SECONDS
 
@@ -30,6 +30,13 @@ def test_rows_that_are_no_cases_are_listed_and_the_others_are_judged(metric_clie
     assert [row["sample_id"] for row in answer["results"]] == ["row-1", "q1", "q1"]
     assert [row["case"] for row in answer["unread"]] == [2, 3, 4, 6]
     assert "input as question" in answer["notice"]
+
+
+def test_judges_are_chosen_by_name(tmp_path):
+    """A named judge judges, the first if none is named."""
+    client = client_of(app_of(tmp_path, {"yes": says(1), "no": says(0)}))
+    answers = [ask(client, [CASE], ["correctness"], **more).json() for more in ({}, {"judge": "yes"}, {"judge": "no"})]
+    assert [answer["results"][0]["outcome"]["judgements"][0]["value"] for answer in answers] == [1, 1, 0]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +101,19 @@ def test_odd_cases_are_judged_or_refused(metric_client, case):
     body = f'{{"cases": [{case}], "metrics": ["token_f1", "llm_calls"]}}'
     answer = metric_client.post("/v1/evaluate", content=body, headers={"Content-Type": "application/json"})
     assert answer.json()["results" if answer.status_code == 200 else "faults"]
+
+
+@pytest.mark.parametrize("path", ["/v1/evaluate", "/metrics/correctness/batch"])
+def test_calls_are_bounded_for_all_clients(tmp_path, judge, fault_server, path):
+    """However many cases are sent, so many calls are in flight at most; rows stay in the order of the cases."""
+    fault_server.latency = 0.02
+    client = client_of(app_of(tmp_path, {"x": judge}, limits={"calls": 3}))
+    cases = [{**CASE, "id": f"q{number}", "answer": f"Ada {number}."} for number in range(20)]
+    langserve = {"inputs": cases, "config": {"max_concurrency": 40}}
+    answer = client.post(path, json=langserve if "batch" in path else {"cases": cases, "metrics": ["correctness"]})
+    rows = answer.json()["output" if "batch" in path else "results"]
+    assert [row["sample_id"] for row in rows] == [case["id"] for case in cases]
+    assert fault_server.most == 3
 
 
 def test_clients_at_the_same_time_get_their_own(tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from greval.serve.ids import MAX_NAME_LENGTH, build_not_found_error, create_id, resolve_folder
 from greval.serve.problems import ServeError
-from greval.serve.service import PLAIN_NAME
+from greval.serve.service import PLAIN_NAME, Tenant
 
 
 @given(st.text(max_size=200))
@@ -35,3 +35,10 @@ def test_no_id_leads_out_of_its_folder(text):
         assert (error.status, str(error)) == (404, str(build_not_found_error("run", text)))
     else:
         assert (resolved.parent, resolved.name) == (folder, text)
+
+
+def test_folders_of_a_tenant_are_no_runs(tmp_path):
+    """Metrics and data sets are in folders whose names no run can have."""
+    tenant = Tenant("ana", tmp_path)
+    assert {tenant.metrics.parent, tenant.datasets.parent} == {tmp_path}
+    assert not any(PLAIN_NAME.fullmatch(folder.name) for folder in (tenant.metrics, tenant.datasets))

@@ -12,6 +12,8 @@ import httpx
 import jsonschema
 import pytest
 from fault_server import error, ok
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from langserve import RemoteRunnable
 from served_metrics import CASE, app_of, client_of, says, tone
 from serving import served
@@ -169,6 +171,26 @@ def test_prompts_stay_on_the_server(tmp_path, judge, fault_server):
     for path in HIDDEN:
         for method in ("GET", "POST"):
             assert client.request(method, f"/metrics/correctness/{path}", json={"input": CASE}).status_code == 404
+
+
+@settings(max_examples=25)
+@given(
+    text=st.text(st.characters(codec="utf-8"), max_size=40),
+    number=st.integers() | st.floats(allow_nan=False, allow_infinity=False),
+)
+def test_any_text_comes_back(text, number, tmp_path_factory):
+    """Any Unicode and any number in a case gives a row, or a refusal with its place."""
+    client = client_of(app_of(tmp_path_factory.getbasetemp()))
+    case = {"question": text, "answer": text, "expected_answer": text, "tags": {text or "t": number}}
+    answer = client.post("/metrics/exact_match/invoke", json={"input": case})
+    assert answer.status_code in {200, 422}
+    if answer.status_code == 200:
+        assert answer.json()["output"] == json.loads(
+            compile_metric(predefined()["exact_match"])
+            .invoke(case)
+            .replace(latency=answer.json()["output"]["latency"])
+            .model_dump_json()
+        )
 
 
 @pytest.mark.parametrize("package", ["langserve", "sse_starlette"])

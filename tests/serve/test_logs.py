@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from shell_app import KEY
@@ -33,6 +35,18 @@ def test_fields_are_added():
     """`extra["fields"]` adds its entries; values that JSON does not have become text."""
     line = format_record("served", fields={"status": 200, "path": Exception})
     assert (line["status"], line["path"]) == (200, str(Exception))
+
+
+@pytest.mark.parametrize("text", ["the client's words", KEY])
+def test_an_exception_is_logged_without_its_message(text):
+    """A trace shows where it happened and the type, because the message may quote a client."""
+    try:
+        int(text)
+    except ValueError:
+        line = format_record("unhandled", error=sys.exc_info())
+    assert line["trace"].endswith("ValueError")
+    assert "test_an_exception" in line["trace"]
+    assert text not in json.dumps(line)
 
 
 def test_keys_are_redacted():

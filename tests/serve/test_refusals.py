@@ -240,3 +240,25 @@ def test_refusals_are_those_of_the_golden_file(server):
     same(GOLDEN / "refusals.txt", "\n".join(parts))
     assert (list_stored(runs), len(judge.calls)) == (stored, calls)
     assert client.get(f"/v1/runs/{ids[RUN]}/annotations").json() == {"annotations": [], "next": None}
+
+
+UNREADABLE = [
+    b"", b"{", b"null", b"[]", b'"x"', b"\xff", b"\xff\xfe{", b"[" * 100_000, b'{"input": ' + b"[" * 5_000,
+    b'{"a":' * 100_000, b'{"input": {"question": NaN}, "cases": [{"question": NaN}]}',
+    b'{"input": {"question": "\\ud800"}, "inputs": [{"question": "\\ud800"}], "cases": [{"question": "\\ud800"}]}',
+    b'{"input": {"question": "?", "usage": {"cost": 1e999}}, "inputs": [1e999], "cases": [1e999]}', b'"\\ud800"',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/evaluate", "/v1/metrics", *(f"/metrics/token_f1/{way}" for way in ("invoke", "batch", "stream"))]
+)
+def test_bodies_that_cannot_be_read_are_refused(server, path):
+    """Non-UTF-8, deep, broken or odd bodies are 422 problems, and bodies of another content type are 415."""
+    client, *_ = server
+    for body in UNREADABLE:
+        answer = client.post(path, content=body, headers={"Content-Type": "application/json"})
+        assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json"), body[:40]
+        assert answer.json()["detail"]
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "text/json"):
+        assert client.post(path, content=b"{}", headers={"Content-Type": kind}).status_code == 415, kind

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from fastapi.testclient import TestClient
 from pydantic import BaseModel
 
+from greval.errors import DataError, DefinitionError, JudgeUnavailableError, StoreError
 from greval.serve.app import create_app
 from greval.serve.logs import JsonLines
 from greval.serve.service import TheTenant
@@ -45,6 +46,12 @@ def made(tmp_path, *, keys=None, token=None, **limits):
     async def fails() -> None:
         message = f"secret words {KEY}"
         raise RuntimeError(message)
+
+    @app.get("/v1/raises/{kind}")
+    async def raises(kind: str) -> None:
+        raise {"data": DataError, "store": StoreError, "judge": JudgeUnavailableError, "definition": DefinitionError}[
+            kind
+        ](f"cases.jsonl: line 3: no question ({KEY})")
 
     @app.get("/v1/waits/{seconds}")
     async def waits(seconds: float) -> str:

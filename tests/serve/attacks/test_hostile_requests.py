@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import httpx
 import psutil
+from fault_server import ok
 from raw_sockets import connect, is_closed
+from served_metrics import tone
 from serving import ASKED, server_process
 from waiting import SECONDS
 
 from greval.serve.settings import MEGABYTE
 
 JSON = {"Content-Type": "application/json"}
+SCRIPT = "</script><img src=x onerror=alert(1)>"
 
 
 def says(url, *request):
@@ -100,9 +103,42 @@ def test_paths_stay_where_they_are(serve):
             assert not [word for word in (b"root:", b"Traceback") if word in answer], path
 
 
+def test_headers_cannot_be_injected(serve):
+    """What a client sends never begins a header of an answer; odd and huge heads are refused."""
+    with serve() as server:
+        for value in (b"a\rSet-Cookie: b=c", b"a%0d%0aSet-Cookie:b"):
+            answer = says(server.url, b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Request-ID: ", value, b"\r\n\r\n")
+            assert b"set-cookie" not in answer.lower()
+        huge = b"GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 100_000 + b"\r\n\r\n"
+        assert says(server.url, huge).split()[1] in {b"400", b"431"}
+
+
 def test_garbage(serve):
     """Bytes that are no HTTP are answered with 400 or silence, and the server goes on."""
     requests = (b"\x16\x03\x01\x02\x00\x01", b"\0" * 1000, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\r\n" * 50)
     with serve(patience=0.5) as server:
         assert not [request for request in requests if b" 200 " in says(server.url, request)]
         assert httpx.get(f"{server.url}/health", timeout=SECONDS).status_code == 200
+
+
+def test_markup_stays_text(serve, fault_server):
+    """Markup in every field comes back as JSON that no browser takes for a page."""
+    fault_server.plan = ok()
+    case = dict.fromkeys(("id", "question", "expected_answer", "answer", "method"), SCRIPT)
+    case |= {"chunks": [{"id": SCRIPT, "text": SCRIPT}], "tags": {SCRIPT: SCRIPT}}
+    requests = [
+        ("POST", "/v1/evaluate", {"cases": [case], "metrics": ["correctness", "chunk_evaluation"]}),
+        ("POST", "/v1/evaluate", {"cases": [case], "metrics": [SCRIPT]}),
+        ("POST", "/v1/evaluate", {SCRIPT: SCRIPT}),
+        ("POST", "/metrics/correctness/invoke", {"input": case}),
+        ("POST", "/metrics/correctness/invoke", {"input": {SCRIPT: SCRIPT}}),
+        ("POST", "/v1/metrics/check", {"yaml": SCRIPT}),
+        ("POST", "/v1/metrics", {"yaml": tone("evil").replace("Courteous.", f"'{SCRIPT}'")}),
+        *(("GET", f"/metrics/evil/{part}_schema", None) for part in ("input", "output", "config")),
+    ]
+    with serve() as server:
+        for method, path, body in requests:
+            answer = httpx.request(method, server.url + path, json=body, timeout=SECONDS)
+            assert answer.headers["content-type"] in {"application/json", "application/problem+json"}
+            assert answer.headers["x-content-type-options"] == "nosniff"
+            assert answer.status_code < 500

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from typing import get_args
+
 import pytest
 import typer
 from hypothesis import given
@@ -9,7 +12,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from greval.cli.options import expand_groups
-from greval.serve.commands.serve import DEFAULTS, LimitOptions, _parse_workspaces
+from greval.serve.commands.serve import DEFAULTS, LimitOptions, _parse_workspaces, serve
 from greval.serve.settings import MEGABYTE, ServerLimits
 
 
@@ -40,6 +43,15 @@ def test_sizes_are_in_megabytes_and_counts_as_they_are(size: int, count: int):
     limits = read_limits(f"--max-body={size}", f"--max-batch={count}", f"--request-timeout={count}")
     assert (limits.body, limits.batch, limits.seconds) == (size * MEGABYTE, count, count)
     assert limits == DEFAULTS.model_copy(update={"body": size * MEGABYTE, "batch": count, "seconds": float(count)})
+
+
+def test_each_option_of_the_server_has_a_variable():
+    """Limits, address and files can be set by environment variables of the option's name."""
+    for name, parameter in signature(serve).parameters.items():
+        (option,) = [mark for mark in get_args(parameter.annotation)[1:] if hasattr(mark, "envvar")]
+        flag = (option.param_decls or (option.default if isinstance(option.default, str) else f"--{name}",))[0]
+        if option.envvar:
+            assert option.envvar == f"GREVAL_{flag.removeprefix('--').replace('-', '_').upper()}"
 
 
 def test_workspaces_in_argilla_are_parsed():

@@ -6,7 +6,7 @@ import pytest
 
 from greval.records.result import Usage
 from greval.runs.progress import Progress
-from greval.serve.jobs.run_progress import add_leg
+from greval.serve.jobs.run_progress import add_leg, read_earlier_progress
 
 
 @pytest.mark.parametrize("done", range(12))
@@ -18,3 +18,8 @@ def test_counts_never_fall_while_a_leg_catches_up(done):
     assert progress.done == max(6, done)
     assert progress.done == progress.scored + progress.failed
     assert (progress.usage.calls, progress.cost, progress.seconds, progress.kept) == (8, 0.75, 5.0, 0)
+
+
+def test_before_the_first_leg_nothing_is_known(tmp_path):
+    """A run that has no log yet begins at 0."""
+    assert read_earlier_progress(tmp_path, None) == Progress()

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from shell_app import LOCAL, bearer, client, made
 
-from greval.serve.middleware.access import MAX_PUBLIC, AccessMiddleware
+from greval.serve.middleware.access import MAX_PUBLIC, AccessMiddleware, classify_request
 from greval.serve.middleware.api_keys import add_key, remove_keys
 from greval.serve.problems import ServeError
 
@@ -83,6 +83,38 @@ def test_rate_of_a_key(tmp_path):
     assert {answer.headers.get("connection") for answer in answers[2:]} == {"close"}
     assert 1 <= int(answers[-1].headers["retry-after"]) <= 6
     assert http_client.get("/v1/who/x", headers=bearer(bob)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "kind"),
+    [
+        ("GET", "/", "public cheap"),
+        ("HEAD", "/page/js/main.js", "public cheap"),
+        ("GET", "/ready", "public cheap"),
+        ("GET", "/pages", ""),
+        ("GET", "/metrics-exposition", "cheap"),
+        ("POST", "/v1/datasets", "upload"),
+        ("PUT", "/v1/runs/a-1/annotations", "upload"),
+        ("POST", "/v1/runs/a-1/annotations", "upload"),
+        ("GET", "/v1/runs/a-1/annotations", ""),
+        ("GET", "/v1/runs/a-1/events", "event_stream"),
+        ("POST", "/v1/runs/a-1/events", ""),
+        ("GET", "/v1/runs/a/b/events", ""),
+        ("POST", "/v1/evaluate", ""),
+    ],
+)
+def test_requests_are_classified_by_method_and_path(method, path, kind):
+    """Only the listed paths are public, cheap, uploads or event streams; any other request is none of them."""
+    kinds = classify_request(method, path)
+    assert [name for name, holds in kinds._asdict().items() if holds] == kind.split()
+
+
+@pytest.mark.parametrize("path", ["/v1/../keys", "/./x", "/v1/a%00b", "/v1/a%5Cb"])
+def test_path_traversal_is_not_found(local, path):
+    """Paths with dot segments, control characters or backslashes reach no route."""
+    answer = local.request("GET", path.replace("..", "%2e%2e").replace("/./", "/%2e/"))
+    assert answer.status_code == 404
+    assert "nothing at such a path" in answer.json()["detail"]
 
 
 def test_long_heads_are_refused(local):

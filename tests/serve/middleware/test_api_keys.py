@@ -58,6 +58,23 @@ def test_the_file_of_keys_is_its_owners(tmp_path):
             add_key(file, name)
 
 
+def test_a_tenant_has_several_keys(tmp_path):
+    """Keys of one tenant are told apart by their ids; which one is removed must be clear."""
+    file = tmp_path / "keys.json"
+    old, new = add_key(file, "ana", label="laptop"), add_key(file, "ana")
+    add_key(file, "bob")
+    first, second, _ = read_keys(file).keys
+    assert (first.id, first.label, second.label) == (hash_api_key(old)[:8], "laptop", None)
+    for name, key_id in (("ana", None), ("ana", "0"), ("eve", None)):
+        with pytest.raises(GrevalError):
+            remove_keys(file, name, key_id=key_id)
+    assert remove_keys(file, "ana", key_id=first.id) == (first,)
+    assert (read_keys(file).find_key(old), read_keys(file).find_key(new)) == (None, second)
+    add_key(file, "ana")
+    assert len(remove_keys(file, "ana", every=True)) == 2
+    assert [key.name for key in read_keys(file).keys] == ["bob"]
+
+
 def test_keys_that_are_added_at_once_are_all_kept(tmp_path):
     """Several processes or threads that add keys to one file do not overwrite each other's."""
     file = tmp_path / "keys.json"

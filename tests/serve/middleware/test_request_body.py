@@ -108,6 +108,12 @@ def test_compressed_bodies_are_refused(local, path, encoding):
     assert local.post("/v1/echo", json={"text": "a"}, headers={"Content-Encoding": "identity"}).status_code == 200
 
 
+def test_what_a_get_holds_is_not_read(local):
+    """A request that has no body by its method is served whatever it holds."""
+    answer = local.request("GET", "/health", content=b"\xff" * 100, headers={"Content-Type": "text/plain"})
+    assert answer.status_code == 200
+
+
 def test_bodies_in_memory_are_bounded():
     """Bodies of a tenant that take more than its share are refused for now, and what was held is given back."""
     memory = BodyMemory(100, 0.75)

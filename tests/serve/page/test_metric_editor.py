@@ -5,10 +5,12 @@ from __future__ import annotations
 import httpx
 import pytest
 from accessibility import find_violations
+from visit import Visit
 from waiting import SECONDS
 
 from greval.metrics.files import parse_metric
 
+EVIL = "</script><img src=x onerror=window.hit=1>{{7*7}}\u202e: # - \"'"
 SELECTED = (
     "(({ value, selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))(document.activeElement)"
 )
@@ -82,6 +84,15 @@ def create(server, name, text=TEXT):
 
 
 @pytest.mark.nightly
+def test_the_library_leads_to_a_new_metric(chromium, server):
+    """The first button of the library opens the editor."""
+    with Visit(chromium, server.url) as visit:
+        visit.open("library")
+        visit.at.get_by_role("link", name="Write a metric").click()
+        visit.sees("Say what good means")
+
+
+@pytest.mark.nightly
 def test_examples_and_what_passes_are_fields_of_the_form(editor, server):
     """They are written into the text, read back and saved; an example with more than texts stays in the file."""
     create(server, "polite")
@@ -151,7 +162,6 @@ def test_faults_are_marked_at_their_lines(editor, server):
     assert editor.at.locator(".yaml-lines .bad").inner_text() == "4"
     editor.click("button", "Line 4")
     assert editor.at.evaluate(SELECTED) == "needs: [answr]"
-    assert find_violations(editor.at) == []
     editor.at.get_by_label("Metric file (YAML)").fill("name: [")
     editor.visit.sees("is not YAML")
     editor.mode("Form")
@@ -273,3 +283,49 @@ def test_a_predefined_metric_is_copied(editor, server):
     assert stored(server, "correctness_2")["origin"] == "own"
     editor.visit.open("metrics/correctness/edit")
     editor.visit.sees("This metric is not one of your own.")
+
+
+def test_hostile_texts_stay_text(editor, server):
+    """Whatever is written in a field is data: in the form, the file, the verdict and the versions."""
+    fill_in(editor, "evil_one")
+    for label in ("What it judges", "Category 1", "When category 1 applies", "Step 1"):
+        editor.fill(label, EVIL)
+    editor.at.get_by_text("Rules, notes, examples, what passes, and a judge of its own").click()
+    editor.fill("Rules", EVIL)
+    editor.click("button", "Add a note")
+    editor.fill("Name of note 1", "more")
+    editor.fill("What note 1 says", EVIL)
+    editor.click("button", "Add an example")
+    for label in ("Question", "Answer", "Value", "Reason", "Note more"):  # the value is the name of a category
+        editor.fill(f"{label} of example 1", EVIL)
+    editor.visit.until(lambda: "Valid" in editor.visit.text(".check-panel"))
+    metric = parse_metric(editor.yaml())
+    assert metric.description == metric.examples[0].reason == metric.examples[0].notes["more"] == EVIL
+    form = editor.at.get_by_role("form", name="Try it")
+    form.get_by_label("Answer", exact=True).fill(EVIL)
+    form.get_by_label("Question", exact=True).fill(EVIL)
+    editor.click("button", "Judge")
+    editor.visit.sees("1 result")
+    editor.click("button", "Save")
+    editor.visit.until(lambda: stored(server, "evil_one").get("description") == EVIL)
+    assert editor.at.evaluate("window.hit") is None
+    assert editor.at.locator("img, main script, [onerror]").count() == 0
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everybody_can_use_it(chromium, server, scheme):
+    """axe-core finds nothing to mend in any window, and no view is wider than the window."""
+    create(server, "seen")
+    create(server, "seen", TEXT.replace("Courteous.", "Friendly."))
+    with Visit(chromium, server.url, color_scheme=scheme) as visit:
+        for view, mode in (("metrics/new", "Form"), ("metrics/seen/edit", "Form"), ("metrics/seen/edit", "YAML")):
+            visit.open(view)
+            if mode == "YAML":
+                visit.at.get_by_role("radio", name="YAML").check()
+                visit.at.get_by_label("Metric file (YAML)").fill("name: seen\nneeds: [answr]\n")
+                visit.sees("did you mean answer?")
+            else:
+                visit.at.get_by_text("Rules, notes, examples, what passes, and a judge of its own").click()
+                visit.at.get_by_role("button", name="Add an example").click()
+            assert find_violations(visit.at) == [], view

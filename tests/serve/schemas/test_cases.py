@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 import jsonschema
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -14,8 +15,33 @@ from greval.records.metric import ValueMetric
 from greval.records.metric_input import explain_missing_needs
 from greval.serve.case_limits import find_excess
 from greval.serve.problems import ServeError
-from greval.serve.schemas.cases import build_case_schema, build_input_schema, parse_cases
+from greval.serve.schemas.cases import build_case_schema, build_input_schema, check_limits, parse_cases
 from greval.serve.settings import ServerLimits
+
+
+@pytest.mark.parametrize(
+    ("case", "field"),
+    [
+        ({"question": "a" * 11}, "0.question"),
+        ({"chunks": ["a"] * 3}, "0.chunks"),
+        ({"retrieved_contexts": ["a"] * 3}, "0.retrieved_contexts"),
+        ({"Retrieved Contexts": ["a"] * 3}, "0.Retrieved Contexts"),
+        ({"inputs": {"context": ["a"] * 3}}, "0.context"),
+        ({"chunks": [{"text": "a" * 11}]}, "0.chunks.0.text"),
+        ("a" * 11, "0."),
+        ({"question": "a" * 10, "chunks": ["a", "b"]}, None),
+    ],
+)
+def test_excess_is_named_with_its_place(case, field):
+    """Texts at any depth and lists of items count, also under names of other tools; the limits are allowed."""
+    limits = ServerLimits(batch=3, items=2, text=10)
+    if field is None:
+        check_limits([case] * 3, limits, "cases")
+        return
+    with pytest.raises(ServeError) as caught:
+        check_limits([case], limits, "cases")
+    assert [fault.place for fault in caught.value.faults] == [f"body.cases.{field}"]
+
 
 EDGES = [["Ada", "wrote", "it"], ["it", "a program"]]
 FULL = {

@@ -27,3 +27,11 @@ def test_runnables_and_clients_are_cached(tmp_path):
     )
     first, second = (runner.get_clients(metrics.tenant, judge, correctness) for judge in (None, "scripted"))
     assert first["correctness"] is second["correctness"]
+
+
+def test_reason_depth_gives_the_same_object_each_time(tmp_path):
+    """A changed depth is a changed metric, equal depth the same object, so that it is compiled once."""
+    metrics = metrics_of(tmp_path, ScriptedJudge([YES]))
+    (plain,), (steps,), (again,) = (metrics.find_all(["correctness"], depth) for depth in (None, "steps", "steps"))
+    assert steps is again
+    assert (steps.metric.reason_depth, plain.metric.reason_depth) == ("steps", "brief")
