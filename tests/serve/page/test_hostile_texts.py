@@ -105,6 +105,49 @@ def test_text_stays_text(visit, evil, view):
     assert visit.at.locator("[onerror]").count() == 0
 
 
+def test_what_the_judge_saw_stays_text(visit, evil):
+    """Prompts and replies are shown as they are; so are figures of labels and the names of their annotators."""
+    visit.open(places(evil)["case"])
+    visit.at.get_by_text("What the judge saw").first.click()
+    visit.until(lambda: PLAIN in visit.text(".judge-calls[open]"))
+    visit.open(places(evil)["label"].replace("evil_metric", "correctness"))
+    visit.until(lambda: PLAIN in visit.text("aside"))
+    assert visit.at.evaluate("window.hit") is None
+    assert visit.at.locator("img, main script").count() == 0
+
+
+@pytest.mark.nightly
+def test_runs_of_a_metric_and_a_walk_keep_text(visit, evil):
+    """Methods in the history of a metric, and the nodes and labels of a walk that is drawn, are shown as they are."""
+    visit.open("library/evil_metric")
+    visit.at.locator("details.history summary").click()
+    visit.until(lambda: PLAIN in visit.text("details.history tbody"))
+    case = {
+        "question": EVIL,
+        "traversal": {"start_nodes": [EVIL], "traversed_edges": [[EVIL, EVIL, f"{EVIL} 2"]], "final_nodes": [EVIL]},
+        "gold": {"expected_edges": [[EVIL, EVIL, f"{EVIL} 3"]]},
+    }
+    visit.open("playground?metric=edge_recall")
+    visit.at.get_by_role("radio", name="JSON").check()
+    visit.at.get_by_label("Case as JSON").fill(json.dumps(case))
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.at.get_by_role("region", name="Picture of the walk").locator("svg").wait_for()
+    assert visit.at.evaluate("window.hit") is None
+    assert visit.at.locator("img, main script, [onerror]").count() == 0
+
+
+def test_playground_keeps_text(visit, evil):
+    """A hostile case that is typed or pasted is shown as it is."""
+    visit.open("playground?metric=evil_metric&metric=correctness")
+    for label in ("Question", "Answer", "Expected answer", "Text 1", "Document 1"):
+        visit.at.get_by_label(label, exact=True).fill(EVIL)
+    visit.at.get_by_role("button", name="Judge", exact=True).click()
+    visit.sees("2 results: 2 scored")
+    assert PLAIN in visit.text("section[aria-label=Chunks]")
+    assert visit.at.evaluate("window.hit") is None
+    assert visit.at.locator("img").count() == 0
+
+
 def test_markup_cannot_be_made(visit):
     """The page's own rules forbid markup from text: even code that tried could not."""
     visit.expect("TrustedHTML|refused")
