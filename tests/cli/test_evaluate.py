@@ -6,6 +6,7 @@ import json
 import re
 import signal
 import threading
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,15 @@ def test_faulty_rows_are_reported_and_the_others_judged(greval_says, fault_serve
     assert code == 3
     assert "not a case: cases.jsonl:2: " in err
     assert sorted(asked(fault_server)) == ["1", "3"]
+
+
+def test_a_missing_key_is_named(greval_says, monkeypatch):
+    """Without a key the variable is named that must be set."""
+    monkeypatch.delenv("OPENAI_API_KEY")
+    write("cases.jsonl", [case(1)])
+    code, _, err = greval_says("evaluate", "cases.jsonl", "-m", "correctness", "--judge", "openai:m")
+    assert code == 2
+    assert "set OPENAI_API_KEY" in err
 
 
 @pytest.mark.nightly
@@ -166,6 +176,31 @@ def answering(first, release):
     server = FaultServer()
     server.plan = lambda _: ok(1) if server.calls <= first else held(release, ok(1))
     return server
+
+
+@pytest.mark.nightly
+def test_ctrl_c_finishes_what_is_in_flight_and_the_same_command_goes_on():
+    """The first Ctrl-C ends with 130, keeps every answer that was paid for, and the rest is asked later."""
+    write("cases.jsonl", [case(n) for n in range(12)])
+    release = threading.Event()
+    with answering(3, release) as server:
+        words = ["evaluate", "cases.jsonl", "-m", "correctness", *judged_by(server), "-o", "run", "--concurrency", "2"]
+        with started(*words) as process:
+            until(lambda: server.calls == 3 + 2)
+            process.send_signal(signal.SIGINT)
+            errors = iter(process.stderr.readline, "")
+            lines = list(takewhile(lambda line: "stopping" not in line, errors))
+            release.set()
+            out, err = process.communicate()
+        assert process.returncode == 130, err
+        assert "run the same command again to go on" in err
+        assert "Traceback" not in "".join(lines) + err
+        assert server.calls == 5
+        assert re.search(r"correctness +12 +5 +0 +0 +7 ", out)
+        with started(*words) as process:
+            out, err = process.communicate()
+        assert process.returncode == 0, err
+        assert asked(server) == {str(n): 1 for n in range(12)}
 
 
 def test_a_killed_run_goes_on_without_asking_twice(greval_says):

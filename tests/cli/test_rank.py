@@ -13,6 +13,7 @@ from greval import compare, evaluate, load_metric, read_cases
 from greval.datasets.gold import join_gold, read_gold
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
+FORMS = [("qrels.test", 1, "expected_binary.csv"), ("qrels.rel_level", 2, "expected_graded_l2.csv")]
 
 
 def write_run(name, depths, documents=10):
@@ -87,6 +88,25 @@ def test_without_a_baseline_nothing_is_tested(greval_says):
     assert "against" not in greval_says(*words)[1]
     assert json.loads(greval_says(*words, "--format", "json")[1])["comparison"] is None
     assert [*read_csv(greval_says(*words, "--format", "csv")[1])[0]] == ["run", "measure", "n", "mean", "low", "high"]
+
+
+@pytest.mark.parametrize(("qrels", "relevant", "expected"), FORMS)
+def test_every_value_of_trec_eval_is_printed(greval_says, data_set, qrels, relevant, expected):
+    """With `--trec-eval -m all_trec` each value of a question and each mean is that of trec_eval, to 4 decimals."""
+    folder = data_set("trec_eval_golden")
+    words = ("rank", folder / qrels, folder / "results.test", "--trec-eval", "-m", "all_trec", "--relevant", relevant)
+    means = {row["measure"]: row["mean"] for row in read_csv(greval_says(*words, "--format", "csv")[1])}
+    rows = read_csv(greval_says(*words, "--per-question", "--format", "csv")[1])
+    values = {(row["question"], name): value for row in rows for name, value in row.items()}
+    compared = 0
+    with (folder / expected).open(encoding="utf-8", newline="") as stream:
+        for name, question, value in list(csv.reader(stream))[1:]:
+            if name == "runid" or name.startswith("relstring"):
+                continue
+            mine = means[name] if question == "all" else values[question, name]
+            assert f"{float(mine):.4f}" == f"{float(value):.4f}", (name, question)
+            compared += 1
+    assert compared >= 380
 
 
 @pytest.mark.usefixtures("files")
