@@ -192,7 +192,6 @@ OTHER_MEANINGS = frozenset(
 MAX_VALUES = 20
 MAX_ROWS = 50_000
 """The number of rows by which columns are chosen; the rows after them are like these."""
-MAX_SHOWN_VALUES = 3
 MIN_COVERAGE = 0.75
 """The share of the pairs of a question and a value that a column of methods has at least."""
 
