@@ -48,6 +48,8 @@ TURN_NAMES = frozenset((*HISTORY_NAMES, *CONVERSATION_NAMES))
 TEXT_KINDS = frozenset({"answers", "message"})
 """The kinds of texts that are lists or objects only if these are what such a field may hold."""
 STRUCTURED = frozenset({"triples", *CLAIM_FIELDS, "tags", "traversal", "gold", "usage"})
+PLURALS = ("answers", "truths")
+"""The ends of names of columns with several accepted answers."""
 TUPLE_STARTS = ("('", '("')
 COLLECTION_STARTS = ("array(", "frozenset(", "deque(")
 LIST_STARTS = ("[", "{", *COLLECTION_STARTS, *TUPLE_STARTS)
@@ -136,12 +138,21 @@ def _is_meant(name: str, content: object, kind: CellKind) -> bool:
         return isinstance(content, dict)
     if kind not in TEXT_KINDS or holds_messages(content):
         return True
-    if kind == "answers" and list_accepted_answers(content) is not None:
+    if kind == "answers" and (list_accepted_answers(content) is not None or _lists_numbers(name, content)):
         return True
     if not isinstance(content, dict) or (folded := fold_name(name)) not in WRAPPERS:
         return False
     main = find_main(content, folded)
     return isinstance(content.get(main or ""), str) or not TURN_NAMES.isdisjoint(map(fold_name, content))
+
+
+def _lists_numbers(name: str, content: object) -> bool:
+    """Return whether accepted answers are numbers; in a column for one answer, `[1, 2]` may be that answer."""
+    return (
+        fold_name(name).endswith(PLURALS)
+        and isinstance(content, list)
+        and all(isinstance(item, str | int | float) for item in content)
+    )
 
 
 def _read_expected(values: Mapping[str, object], faults: dict[str, str]) -> dict[str, object] | None:

@@ -35,25 +35,27 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("user_input", "input", "inputs", "request", "vars", "question_text", "query"),
     "answer": (
         *("response", "actual_output", "outputs", "prediction", "predictions", "output", "generated_answer"),
-        *("predicted_answer", "model_answer", "reply"),
+        *("predicted_answer", "model_answer", "generated_texts", "reply"),
     ),
     "expected_answer": (
         *("reference", "ground_truth", "ground_truths", "expected_output", "reference_outputs", "expectations"),
         *("expected_response", "expected", "reference_answer", "gold_answer", "gold_answers", "golden_answers"),
         *("gt_answer", "correct_answer", "answers", "accepted_answers", "acceptable_answers", "possible_answers"),
+        "generation_gt",
     ),
     "chunks": (
         *("retrieved_contexts", "contexts", "retrieval_context", "retrieved_context", "context", "context_text"),
         *("context_data", "retriever_result", "documents", "retrieved", "retrieved_docs", "retrieved_documents"),
-        *("retrieved_chunks", "retrieved_passages", "docs", "source_documents", "source_nodes", "ctxs"),
+        *("retrieved_chunks", "retrieved_passages", "retrieved_contents", "docs", "source_documents", "source_nodes"),
+        "ctxs",
     ),
     "claims": ("response_claims",),
     "expected_claims": ("gt_answer_claims",),
 }
 """The names of case fields in other tools; if a row has several of a field, the first listed here is used.
 
-They are those of ragas, deepeval, openevals and LangSmith, MLflow, autoevals, promptfoo, RAGChecker, BenchmarkQED, and
-of public data sets.
+They are those of ragas, deepeval, openevals and LangSmith, MLflow, autoevals, promptfoo, RAGChecker, BenchmarkQED,
+AutoRAG, and of public data sets.
 """
 FIELD_BY_NAME: Mapping[str, str] = {
     **{name: name for name in Case.model_fields},
@@ -114,14 +116,15 @@ PART_NAMES: Mapping[str, tuple[str, str]] = {
         ("retrieved_doc_ids", "retrieved_document_ids", "retrieved_docids", "doc_ids", "document_ids", "docids"),
         ("chunks", "doc_id"),
     ),
-    **dict.fromkeys(("retrieved_scores", "retrieval_scores"), ("chunks", "score")),
+    **dict.fromkeys(("retrieved_scores", "retrieval_scores", "retrieve_scores"), ("chunks", "score")),
     **dict.fromkeys(
         (
             *("reference_context_ids", "reference_ids", "reference_doc_ids", "relevant_docs", "relevant_doc_ids"),
             *("relevant_documents", "relevant_document_ids", "relevant_ids", "relevant_chunk_ids"),
             *("relevant_context_ids", "gold_ids", "gold_docs", "gold_doc_ids", "gold_context_ids", "gold_chunk_ids"),
             *("expected_docs", "expected_doc_ids", "expected_ids", "ground_truth_ids", "ground_truth_doc_ids"),
-            *("ground_truth_context_ids", "golden_doc_ids", "gold_titles", "essential", "relevant"),
+            *("ground_truth_context_ids", "golden_doc_ids", "gold_titles", "retrieval_gt"),
+            *("essential", "relevant"),
         ),
         ("gold", "essential_docs"),
     ),
@@ -181,7 +184,7 @@ MESSAGE_MARKS = frozenset({"role", "type", "lc"})
 """Names that mark an object as a message, which is one text."""
 DATASET_MARKS = frozenset({"dataset_id", "source_run_id"})
 """Names that mark a row as an example of a LangSmith data set, in which `outputs` is what is expected."""
-GENERATED = ("generated_answer", "predicted_answer", "model_answer", "prediction", "predictions")
+GENERATED = ("generated_answer", "predicted_answer", "model_answer", "generated_texts", "prediction", "predictions")
 """Names of what a system answered, beside which `answer` is what is expected if nothing else is."""
 
 DEEPEVAL_MARKS = frozenset({"actual_output", "expected_output", "retrieval_context"})

@@ -186,6 +186,11 @@ def _read_turn(value: object, roles: Collection[str]) -> object:
     return read_message(value)
 
 
+def _read_answer(value: object) -> object:
+    """Return the text of an answer: a text, a number, a flag or a message; anything else unchanged."""
+    return write_answer(_read_turn(value, ASSISTANT))
+
+
 def find_first(record: Mapping[str, object], names: Iterable[str]) -> object:
     """Return the value of the first of several names that is recorded, or None."""
     return next((record[name] for name in names if record.get(name) is not None), None)
@@ -197,6 +202,11 @@ def as_text(value: object) -> object:
         return value
     is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_EXACT
     return str(int(value) if is_whole else value)
+
+
+def write_answer(value: object) -> object:
+    """Convert a number or a flag in the place of an answer to text: pandas reads a column of years as numbers."""
+    return str(value).lower() if isinstance(value, bool) else as_text(value)
 
 
 def format_scalar(value: object) -> object:
@@ -223,10 +233,10 @@ def _join_answers(value: object) -> object:
     """
     answers = list_accepted_answers(value)
     if answers is None and isinstance(value, list | tuple):
-        texts = [as_text(item) for item in value]
+        texts = [write_answer(item) for item in value]
         answers = [str(text) for text in texts] if all(isinstance(text, str) for text in texts) else None
     if answers is None:
-        return _read_turn(value, ASSISTANT)
+        return _read_answer(value)
     # Lines separate the answers, so that each must be one line.
     return "\n".join(dict.fromkeys(" ".join(answer.splitlines()) for answer in answers))
 
@@ -249,7 +259,7 @@ def list_accepted_answers(value: object) -> list[str] | None:
         if isinstance(value.get("text"), str) and "answer_start" in value:
             return [value["text"]]
         texts = next((value[name] for name in ANSWER_LISTS if isinstance(value.get(name), list | tuple)), None)
-        return None if texts is None else [str(as_text(text)) for text in texts]
+        return None if texts is None else [str(write_answer(text)) for text in texts]
     if not isinstance(value, list | tuple) or not value:
         return None
     answers = [_list_item_answers(item) for item in value]
@@ -353,11 +363,15 @@ def _read_grades(value: object) -> dict[str, object] | None:
 
 
 def _convert_names(value: object) -> object:
-    """Convert a single name to a list, and documents with an id to their ids; a blank text names nothing."""
+    """Convert a single name to a list, and documents with an id to their ids; a blank text names nothing.
+
+    Lists of one name each, in which AutoRAG has what a question needs, are these names; alternatives are a fault.
+    """
     if isinstance(value, list | tuple):
+        is_nested = all(isinstance(item, list | tuple) and len(item) == 1 for item in value)
         return [
             find_first(item, DOCUMENT_IDS) or item if isinstance(item, Mapping) else item
-            for item in value
+            for item in ([item[0] for item in value] if is_nested else value)
             if not (isinstance(item, str) and not item.strip())
         ]
     # A text that may be several names stays a text, which is a fault.
@@ -409,7 +423,7 @@ def _clean(mapping: Mapping[str, object], names: Collection[str] = ()) -> dict[s
 
 _CONVERTERS: Mapping[str, Callable[[object], object]] = {
     "question": partial(_read_turn, roles=USER),
-    "answer": partial(_read_turn, roles=ASSISTANT),
+    "answer": _read_answer,
     "method": as_text,
     "expected_answer": _join_answers,
     "chunks": _convert_chunks,

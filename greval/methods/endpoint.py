@@ -30,6 +30,7 @@ from pydantic import Field, JsonValue, ValidationError, field_validator, model_v
 from greval._util.concurrency import count_as_waiting
 from greval._util.json_path import JsonPath, JsonPathError
 from greval._util.wording import did_you_mean, shorten_text
+from greval.datasets.field_values import as_text, write_answer
 from greval.errors import MethodError
 from greval.methods.responses import as_response, read_response_fields
 from greval.methods.templates import check_fields, fill_content, fill_url, find_variables, iterate_texts, read_variables
@@ -307,7 +308,7 @@ def _read_item(name: str, item: object, paths: Mapping[str, JsonPath]) -> object
     else:
         return item
     fields = {
-        part: _as_text(value) if part in TEXT_FIELDS else value for part, value in values.items() if value is not None
+        part: as_text(value) if part in TEXT_FIELDS else value for part, value in values.items() if value is not None
     }
     return [fields.get(part) for part in EDGE_FIELDS] if name == EDGES_FIELD else fields
 
@@ -315,12 +316,8 @@ def _read_item(name: str, item: object, paths: Mapping[str, JsonPath]) -> object
 def _read_plain(name: str, value: object) -> object:
     """Read a field that is not a list of items; names of nodes may be numbers in the reply."""
     if isinstance(value, list):
-        return [_as_text(item) for item in value]
-    return _as_text(value) if name == "answer" else value
-
-
-def _as_text(value: object) -> object:
-    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+        return [as_text(item) for item in value]
+    return write_answer(value) if name == "answer" else value
 
 
 def _set_field(fields: dict[str, object], name: str, value: object) -> None:

@@ -251,7 +251,7 @@ def test_words_for_nothing_are_texts_that_are_reported(tmp_path):
 def test_all_faults_of_a_row_are_reported_with_the_nearest_known_name(tmp_path):
     """A row is mended in one go: each fault has its field as the file calls it."""
     row = {"qestion": "q", "contexts": [{"txt": "x"}, 3], "usage": {"llm_calls": -1}, "gold": {"essential_doc": []}}
-    message = fault(wrote(tmp_path, "a.jsonl", [{**row, "answer": 42, "method": True, "triples": ["x"]}]))
+    message = fault(wrote(tmp_path, "a.jsonl", [{**row, "answer": {"a": 42}, "method": True, "triples": ["x"]}]))
     for part in (
         "question: is missing, nearest: qestion",
         "contexts[0].text (chunks): is missing, nearest: txt",
@@ -259,7 +259,7 @@ def test_all_faults_of_a_row_are_reported_with_the_nearest_known_name(tmp_path):
         "contexts[1] (chunks): must be an object, got 3",
         "usage.llm_calls: must be greater than or equal to 0, got -1",
         "gold.essential_doc: is unknown, nearest: essential_docs",
-        "answer: must be a text, got 42",
+        "answer: must be a text, got an object",
         "method: must be a text, got true",
         "triples[0]: must be an object or a list of three, got 'x'",
     ):

@@ -61,6 +61,16 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
     "a list that is JSON twice": ({"contexts": '"[\\"A.\\", \\"B.\\"]"'}, with_chunks("A.", "B.")),
     "a passage that begins with a quoted bracket": ({"context": '"[sic]" they say'}, with_chunks('"[sic]" they say')),
     "accepted answers that are JSON twice": ({"answers": '"[\\"Ada\\"]"'}, with_expected("Ada")),
+    "answers that are numbers": (
+        {"answer": "1912", "expected_answer": "0.5"},
+        Case(**{**BASE, "answer": "1912"}, expected_answer="0.5"),
+    ),
+    "answers that are flags": (
+        {"answer": "true", "expected_answer": "false"},
+        Case(**{**BASE, "answer": "true"}, expected_answer="false"),
+    ),
+    "accepted answers that are numbers": ({"gold_answers": "[1912, 'in 1912', True]"}, with_expected("1912\nin 1912\ntrue")),
+    "an answer that is a list": ({"reference": "[1, 2]"}, with_expected("[1, 2]")),
     "an answer in quotation marks": ({"reference": '"[1, 2]"'}, with_expected('"[1, 2]"')),
     "bytes": ({"contexts": "[b'A.', b'B.']"}, with_chunks("A.", "B.")),
     "a deque": ({"contexts": "deque(['A.', 'B.'], maxlen=2)"}, with_chunks("A.", "B.")),
@@ -264,6 +274,23 @@ def test_each_shape_of_a_cell_is_the_same_at_every_door(tmp_path, door):
             assert row.message.startswith(expected), name
         else:
             assert row == expected, name
+
+
+def test_numbers_and_flags_as_answers_are_texts(tmp_path):
+    """JSON and pandas have an answer that is a year or a flag as such; equal numbers give equal texts."""
+    rows = [
+        {**BASE, "id": "a", "answer": 1912, "gold_answers": [1912.0, True]},
+        {**BASE, "id": "b", "answer": False, "gold_answers": 0.5},
+    ]
+    expected = [
+        Case(**{**BASE, "id": "a", "answer": "1912"}, expected_answer="1912\ntrue"),
+        Case(**{**BASE, "id": "b", "answer": "false"}, expected_answer="0.5"),
+    ]
+    assert [*read_records(rows)] == [*read_records(pd.DataFrame(rows))] == expected
+    assert [*read_cases(write_text(tmp_path / "a.json", json.dumps(rows)))] == expected
+    years = pa.table({"id": ["a", "b"], "question": ["When?"] * 2, "answer": [1912, 1913]})
+    parquet.write_table(years, tmp_path / "a.parquet")
+    assert [case.answer for case in read_cases(tmp_path / "a.parquet")] == ["1912", "1913"]
 
 
 def test_standard_input_is_read_alike(tmp_path, monkeypatch):

@@ -84,7 +84,7 @@ def test_gold_that_fits_no_case_is_an_error_before_anything_is_judged(is_piped):
 
 def test_bad_rows_are_reported_once_for_each_fault_on_stderr():
     """A missing column is one line with how many rows it is true of, beside the faults of single rows."""
-    rows = [*CASES, *({"id": n, "answer": "x"} for n in range(20)), {**CASES[0], "id": "z", "answer": 3}]
+    rows = [*CASES, *({"id": n, "answer": "x"} for n in range(20)), {**CASES[0], "id": "z", "answer": [3]}]
     Path("cases.json").write_text(json.dumps(rows))
     code, out, _ = says("evaluate", "cases.json", "-m", "recall@5", "-o", "run")
     assert code == 3
@@ -93,7 +93,7 @@ def test_bad_rows_are_reported_once_for_each_fault_on_stderr():
     lines = [line for line in out.splitlines() if line.startswith("not a case: ")]
     assert lines == [
         f"not a case: cases.json, row 2: {missing} (and so in 19 more rows, the last at cases.json, row 21)",
-        "not a case: cases.json, row 22: answer: must be a text, got 3",
+        "not a case: cases.json, row 22: answer: must be a text, got a list",
     ]
 
 

@@ -179,7 +179,7 @@ def test_variables_that_are_no_secrets(server, monkeypatch):
         (Reply('{"answer": "cut'), "the reply is not JSON"),
         (Reply([1]), "the reply is no object; it should hold answer"),
         (Reply({"detail": 1}), "the reply is an object with detail; it should hold answer"),
-        (Reply({"answer": 3}), "answer: input should be a valid string"),
+        (Reply({"answer": [3]}), "answer: input should be a valid string"),
     ],
 )
 def test_replies_that_are_no_responses(server, reply, told):
