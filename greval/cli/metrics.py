@@ -18,6 +18,7 @@ from greval.cli.metric_specs import load_named_metric
 from greval.cli.options import Folders, Only, create_console, expand_groups, print_table, translate_write_errors
 from greval.errors import DefinitionError
 from greval.judging.model.prices import Prices
+from greval.metrics.dependencies import list_dependency_names
 from greval.metrics.file_check import CheckedMetric, check_metrics
 from greval.metrics.files import write_metric
 from greval.metrics.files.json_schema import write_file_schema
@@ -69,7 +70,9 @@ def show(
     if isinstance(metric, FileMetric):
         typer.echo(write_metric(metric), nl=False)
     else:
-        typer.echo(f"name: {metric.name}\ndescription: {metric.description}\nneeds: [{_format_needs(metric)}]")
+        typer.echo(f"name: {metric.name}\ndescription: {metric.description}\nneeds: [{', '.join(metric.inputs)}]")
+        if names := list_dependency_names(metric):
+            typer.echo(f"built_on: [{', '.join(names)}]")
         typer.echo(f"scale: {_format_scale(metric)}\ncomputed: true")
 
 
@@ -212,7 +215,8 @@ def _name_judged_part(metric: Metric) -> str:
 
 
 def _format_needs(metric: Metric) -> str:
-    return ", ".join(metric.inputs)
+    """Format the fields that a metric reads, and the metrics whose verdicts it is computed from."""
+    return ", ".join((*metric.inputs, *(list_dependency_names(metric) if metric.kind == "computed" else ())))
 
 
 def _format_scale(metric: Metric) -> str:

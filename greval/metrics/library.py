@@ -201,9 +201,9 @@ def _load_dependencies(names: Iterable[str], above: Iterable[Metric]) -> Iterato
 
 @cache
 def _load_predefined() -> dict[str, Metric]:
-    from greval.metrics.computed import COMPUTED_METRICS
+    from greval.metrics.computed import COMPUTED_METRICS, DERIVED_METRICS
 
-    return dict(sorted({**load_folder(find_predefined_folder()), **COMPUTED_METRICS}.items()))
+    return dict(sorted({**load_folder(find_predefined_folder()), **COMPUTED_METRICS, **DERIVED_METRICS}.items()))
 
 
 def list_metric_files(folder: str | Path) -> list[Path]:

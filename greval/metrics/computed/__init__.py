@@ -10,11 +10,13 @@ from greval.metrics.computed.metric_names import (
     find_computed_metric,
     list_name_variants,
 )
-from greval.records.metric import ComputedMetric
+from greval.metrics.computed.judged_ranking import JUDGED
+from greval.records.metric import ComputedMetric, DerivedMetric
 
 __all__ = [
     "CLAIM_FAMILIES",
     "COMPUTED_METRICS",
+    "DERIVED_METRICS",
     "FAMILIES",
     "JUDGED_FAMILIES",
     "explain_bad_name",
@@ -39,3 +41,10 @@ COMPUTED_METRICS: dict[str, ComputedMetric] = {
 
 Those that are computed from verdicts are not among them: a list of all of these costs no call of a judge.
 """
+_PREDEFINED_RANKINGS = ("ndcg@10", "precision@10", "context_precision", "hit_rate@10", "mrr")
+DERIVED_METRICS: dict[str, DerivedMetric] = {
+    name: metric
+    for name in (*CLAIM_FAMILIES, *(f"{ranking}-{JUDGED}" for ranking in _PREDEFINED_RANKINGS))
+    if isinstance(metric := find_computed_metric(name), DerivedMetric)
+}
+"""The predefined metrics that are computed from verdicts, by name; `find_computed_metric` returns other settings."""
