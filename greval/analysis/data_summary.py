@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 
@@ -39,11 +39,16 @@ class IgnoredColumn(Record):
     reason: str = ""
 
 
+FitKind = Literal["judged", "derived", "computed"]
+"""Whether a judge is asked, asked for the verdicts that a metric is computed from, or not asked."""
+FIT_KINDS: tuple[FitKind, ...] = get_args(FitKind)
+
+
 class MetricFit(Record):
     """A metric, and the number of cases that have all its input."""
 
     metric: str
-    kind: Literal["judged", "computed"]
+    kind: FitKind
     cases: int
 
 
@@ -162,13 +167,13 @@ class _DataCounts:
 
     def find_metrics(self) -> tuple[tuple[MetricFit, ...], tuple[NearlyFittingMetric, ...]]:
         """Find the metrics that fit some cases, and those that would fit if the cases had one more field."""
-        counts: Counter[tuple[Literal["judged", "computed"], str]] = Counter()
+        counts: Counter[tuple[FitKind, str]] = Counter()
         # The metrics that fit depend on the fields only, and cases have few combinations of them.
         for pattern, cases in self._patterns.items():
             fits = find_fitting_metrics(pattern, metrics=self._metrics)
-            counts.update({("judged", name): cases for name in fits.judged})
-            counts.update({("computed", name): cases for name in fits.computed})
-        ordered = sorted(counts.items(), key=lambda count: (count[0][0] == "computed", -count[1], count[0][1]))
+            for kind in FIT_KINDS:
+                counts.update({(kind, name): cases for name in getattr(fits, kind)})
+        ordered = sorted(counts.items(), key=lambda count: (FIT_KINDS.index(count[0][0]), -count[1], count[0][1]))
         fitting = tuple(MetricFit(metric=name, kind=kind, cases=cases) for (kind, name), cases in ordered)
         fitting_names = {fit.metric for fit in fitting}
         nearly = find_fitting_metrics(frozenset(self.fields), metrics=self._metrics).nearly if self.cases else ()

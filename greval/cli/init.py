@@ -15,7 +15,7 @@ import typer
 
 from greval._util.files import write_atomically
 from greval._util.wording import escape_control_characters, format_count, format_names
-from greval.analysis.data_summary import DataSummary, MetricFit, summarise_data
+from greval.analysis.data_summary import FIT_KINDS, DataSummary, FitKind, MetricFit, summarise_data
 from greval.cli.data import choose_metrics
 from greval.cli.judge_options import JudgeName, suggest_judge
 from greval.cli.options import AskedSpecs, Columns, parse_columns
@@ -41,7 +41,11 @@ ASKED_FIELDS = ("answer", "usage.latency")
 TEMPLATE = files("greval.cli") / "greval.yaml.jinja"
 SCHEMA_FILE = "greval.schema.json"
 """The JSON schema of the file, beside it."""
-TITLES: Mapping[str, str] = {"judged": "judged by a model", "computed": "computed, without a model"}
+TITLES: Mapping[FitKind, str] = {
+    "judged": "judged by a model",
+    "derived": "computed from the verdicts of a model",
+    "computed": "computed, without a model",
+}
 """The headings of the metrics by their kind."""
 MAX_WIDTH = 114
 MAX_TAGS = 3
@@ -107,9 +111,8 @@ def _find_metrics_of_responses(summary: DataSummary) -> tuple[MetricFit, ...]:
     """Find the metrics that fit cases with an answer and a latency, which every method gives."""
     fields = {field.field for field in summary.fields if field.field.partition(".")[0] not in RESPONSE_FIELDS}
     fitting = find_fitting_metrics({*fields, *ASKED_FIELDS})
-    return (
-        *(MetricFit(metric=name, kind="judged", cases=summary.cases) for name in fitting.judged),
-        *(MetricFit(metric=name, kind="computed", cases=summary.cases) for name in fitting.computed),
+    return tuple(
+        MetricFit(metric=name, kind=kind, cases=summary.cases) for kind in FIT_KINDS for name in getattr(fitting, kind)
     )
 
 

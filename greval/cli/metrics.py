@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from greval.judging.drafting.brief import DraftScale
 
 MIN_WIDTH_FOR_SCALES = 110
-"""The list leaves scales out on a narrower terminal; `greval metrics show` has them."""
+"""On a narrower terminal the list leaves out scales, and what derived metrics build on; `metrics show` has both."""
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z])")
 
 app = typer.Typer(help="List, show, check and draft metrics.", no_args_is_help=True)
@@ -44,15 +44,18 @@ app = typer.Typer(help="List, show, check and draft metrics.", no_args_is_help=T
 @app.command("list")
 def list_metrics(library: Folders = None) -> None:
     """List the predefined metrics and those of the given folders. A faulty file is a row too."""
-    rows = {name: _build_row(metric) for name, metric in predefined().items()}
+    is_wide = create_console().width >= MIN_WIDTH_FOR_SCALES
+    rows = {name: _build_row(metric, is_wide=is_wide) for name, metric in predefined().items()}
     faults: list[str] = []
     # The first folder goes before the others, as when a metric is used.
     for folder in reversed(library or ()):
         for checked in check_metrics(folder, *(library or ())):
-            rows[checked.name] = _build_row(checked.metric) if checked.metric else _build_faulty_row(checked)
+            rows[checked.name] = (
+                _build_row(checked.metric, is_wide=is_wide) if checked.metric else _build_faulty_row(checked)
+            )
             faults.extend(checked.faults)
     columns = ["metric", "judges", "needs", "scale", "description"]
-    if create_console().width < MIN_WIDTH_FOR_SCALES:
+    if not is_wide:
         columns.remove("scale")
         rows = {name: (*row[:3], *row[4:]) for name, row in rows.items()}
     print_table(columns, rows.values())
@@ -106,10 +109,12 @@ def _find_own_name(file: Path, metric: Metric) -> Iterator[str]:
         yield f"name: is {metric.name!r}; in a folder, the file must be called {metric.name}{FILE_SUFFIX}"
 
 
-def _build_row(metric: Metric) -> tuple[str, ...]:
+def _build_row(metric: Metric, *, is_wide: bool) -> tuple[str, ...]:
     scale = _format_scale(metric)
     summary = _SENTENCE_END.split(metric.description.strip())[0]
-    return metric.name, _name_judged_part(metric), _format_needs(metric), scale, summary
+    # Metrics that a judged one needs are added by themselves.
+    names = list_dependency_names(metric) if is_wide and metric.kind == "computed" else ()
+    return metric.name, _name_judged_part(metric), ", ".join((*metric.inputs, *names)), scale, summary
 
 
 def _build_faulty_row(checked: CheckedMetric) -> tuple[str, ...]:
@@ -212,11 +217,6 @@ def _parse_scale(scale: str) -> DraftScale:
 
 def _name_judged_part(metric: Metric) -> str:
     return "computed" if metric.kind == "computed" else (metric.over or "answer").removeprefix("expected_")
-
-
-def _format_needs(metric: Metric) -> str:
-    """Format the fields that a metric reads, and the metrics whose verdicts it is computed from."""
-    return ", ".join((*metric.inputs, *(list_dependency_names(metric) if metric.kind == "computed" else ())))
 
 
 def _format_scale(metric: Metric) -> str:

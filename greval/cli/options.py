@@ -105,7 +105,7 @@ OutputFile = Annotated[
 ]
 DryRun = Annotated[bool, limit_option("--dry-run")]
 FILE_WIDTH = 160
-MAX_WORD_CHARS = 24
+MAX_WORD_CHARS = 28
 """A longer word may be broken in a table."""
 
 
@@ -220,15 +220,18 @@ def create_console() -> ReportConsole:
 def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     """Print rows of texts below the names of their columns. If there is room, no words but long ones are broken."""
     names, listed, console = [*columns], [tuple(row) for row in rows], create_console()
-    words = [[name, *(word for row in listed for word in row[index].split())] for index, name in enumerate(names)]
+    cells = [[name, *(row[index] for row in listed)] for index, name in enumerate(names)]
+    words = [[word for cell in column for word in cell.split()] for column in cells]
     widths = [max(len(word) for word in column if len(word) <= MAX_WORD_CHARS) for column in words]
-    fits = sum(widths) + COLUMN_GAP * len(widths) <= console.width
-    aligned = (
-        Column(name, left=True, min_width=width if fits else None) for name, width in zip(names, widths, strict=True)
-    )
-    table = build_table([*aligned], listed)
-    # Rich rounds the widths of the columns that it narrows, and the sum may be one too many.
-    console.print(table, width=console.width - (console.measure(table).maximum >= console.width))
+    spare = console.width - sum(widths) - COLUMN_GAP * (len(widths) - 1)
+    lacking = [max(map(len, column)) - width for column, width in zip(cells, widths, strict=True)]
+    table = build_table([Column(name, left=True) for name in names], listed)
+    if 0 <= spare < sum(lacking):
+        # Rich breaks words, or makes the table too wide, if it chooses the widths.
+        widths = [width + spare * missing // sum(lacking) for width, missing in zip(widths, lacking, strict=True)]
+        sized = (Column(name, left=True, width=width) for name, width in zip(names, widths, strict=True))
+        table = build_table(sized, listed)
+    console.print(table)
 
 
 def print_report(report: BaseModel, form: str, render: Callable[..., None], **options: object) -> None:

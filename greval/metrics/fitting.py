@@ -14,7 +14,7 @@ from greval.metrics.computed import find_computed_metric, ranking
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.library import find_dependencies, predefined
 from greval.records.case import TAG, Case
-from greval.records.metric import ComputedMetric, Metric
+from greval.records.metric import ComputedMetric, Metric, needs_judge
 from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
 from greval.records.recorded_fields import CHUNK_PARTS, PARTED, list_recorded_fields
@@ -39,11 +39,13 @@ class NearlyFittingMetric(Record):
 class FittingMetrics(Record):
     """The names of the metrics that fit some fields: those that a model judges, those that are computed.
 
-    `nearly` are the metrics that would fit with one more field.
+    `derived` are those that are computed from the verdicts of judged metrics, and `nearly` those that would fit with
+    one more field.
     """
 
     judged: tuple[str, ...] = ()
     computed: tuple[str, ...] = ()
+    derived: tuple[str, ...] = ()
     nearly: tuple[NearlyFittingMetric, ...] = ()
 
 
@@ -68,9 +70,14 @@ def find_fitting_metrics(fields: Collection[str], metrics: Iterable[Metric] | No
     missing_by_name = {
         metric.name: _list_missing(metric, available, chosen) for metric in chosen if metric not in fitting
     }
+    computed = [metric for metric in fitting if metric.kind == "computed"]
+    derived = [
+        metric for metric in computed if metric.dependency_places and needs_judge(find_dependencies(metric, chosen))
+    ]
     return FittingMetrics(
         judged=tuple(metric.name for metric in fitting if metric.kind == "judged"),
-        computed=tuple(metric.name for metric in fitting if metric.kind == "computed"),
+        computed=tuple(metric.name for metric in computed if metric not in derived),
+        derived=tuple(metric.name for metric in derived),
         nearly=tuple(
             NearlyFittingMetric(metric=name, missing=missing) for name, missing in missing_by_name.items() if missing
         ),

@@ -112,9 +112,8 @@ def find_directions(*runs: Mapping[str, StoredMetric]) -> dict[str, ScaleDirecti
         for name, metric in metrics.items():
             directions.setdefault(name, find_direction(metric.scale)._replace(computed=_needs_no_judge(name, metrics)))
     for name, predefined_metric in predefined().items():
-        directions.setdefault(
-            name, find_direction(predefined_metric.scale)._replace(computed=predefined_metric.kind == "computed")
-        )
+        needs_no_judge = predefined_metric.kind == "computed" and not predefined_metric.dependency_places
+        directions.setdefault(name, find_direction(predefined_metric.scale)._replace(computed=needs_no_judge))
     return directions
 
 

@@ -69,7 +69,10 @@ SHAPES: dict[str, tuple[Cells, Case | str]] = {
         {"answer": "true", "expected_answer": "false"},
         Case(**{**BASE, "answer": "true"}, expected_answer="false"),
     ),
-    "accepted answers that are numbers": ({"gold_answers": "[1912, 'in 1912', True]"}, with_expected("1912\nin 1912\ntrue")),
+    "accepted answers that are numbers": (
+        {"gold_answers": "[1912, 'in 1912', True]"},
+        with_expected("1912\nin 1912\ntrue"),
+    ),
     "an answer that is a list": ({"reference": "[1, 2]"}, with_expected("[1, 2]")),
     "an answer in quotation marks": ({"reference": '"[1, 2]"'}, with_expected('"[1, 2]"')),
     "bytes": ({"contexts": "[b'A.', b'B.']"}, with_chunks("A.", "B.")),

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from greval.metrics.computed import find_computed_metric
+from greval.metrics.computed import DERIVED_METRICS, find_computed_metric
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.metrics.fitting import DOCUMENTS, find_fitting_metrics
 from greval.metrics.library import predefined
 from greval.records.case import Case
-from greval.records.metric import ComputedMetric, build_metric
+from greval.records.metric import ComputedMetric, DerivedMetric, build_metric
 from greval.records.metric_input import explain_missing_needs
 from greval.records.recorded_fields import list_recorded_fields
 from greval.records.result import CLAIM_SOURCES, Skipped
@@ -41,6 +41,7 @@ WHOLE = {
     },
     "usage": {"latency": 0, "llm_calls": 2, "prompt_tokens": 3, "output_tokens": 4, "cost": 5},
 }
+JUDGED_RANKINGS = [name for name in DERIVED_METRICS if name.endswith("-judged")]
 PLACES = [*(name for name, whole in WHOLE.items() if not isinstance(whole, dict))]
 PLACES += [f"{name}.{part}" for name, whole in WHOLE.items() if isinstance(whole, dict) for part in whole]
 
@@ -60,6 +61,8 @@ def test_a_metric_fits_if_it_is_defined(places):
     case = build_case(places)
     fitting = find_fitting_metrics(list_recorded_fields(case))
     for name, metric in predefined().items():
+        if isinstance(metric, DerivedMetric):
+            continue
         listed = [claims for claims in metric.claim_fields if getattr(case, CLAIM_SOURCES[claims]) is not None]
         skipped = explain_missing_needs(metric, case, besides=listed) is not None
         if not skipped and isinstance(metric, ComputedMetric):
@@ -74,7 +77,23 @@ def test_any_one_missing_field_is_enough(places):
     for nearly in find_fitting_metrics(fields).nearly[:6]:
         for name in nearly.missing:
             more = find_fitting_metrics([*fields, name], [predefined()[nearly.metric]])
-            assert nearly.metric in (*more.judged, *more.computed), (nearly.metric, name)
+            assert nearly.metric in (*more.judged, *more.computed, *more.derived), (nearly.metric, name)
+
+
+@pytest.mark.parametrize(
+    ("fields", "derived"),
+    [
+        (["answer"], set()),
+        (["answer", "expected_answer"], {"claim_f1", "claim_precision", "claim_recall"}),
+        (["answer", "chunks"], {"claim_faithfulness", *JUDGED_RANKINGS}),
+        (["chunks.doc_id"], set()),
+        (["chunks", "expected_claims"], {"context_claim_precision", "context_claim_recall", *JUDGED_RANKINGS}),
+        (["answer", "chunks", "expected_answer"], {*DERIVED_METRICS}),
+    ],
+)
+def test_what_is_computed_from_verdicts_fits_where_these_do(fields, derived):
+    """Metrics that cost calls of a judge are no computed ones: they fit if every metric that they build on does."""
+    assert {*find_fitting_metrics(["question", *fields]).derived} == derived
 
 
 def test_rankings_need_the_names_of_documents():

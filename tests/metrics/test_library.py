@@ -8,7 +8,7 @@ import pytest
 from metric_file_texts import build_chunk_metric, write_metrics
 
 from greval.errors import DefinitionError
-from greval.metrics.computed import COMPUTED_METRICS
+from greval.metrics.computed import COMPUTED_METRICS, DERIVED_METRICS
 from greval.metrics.files import write_metric
 from greval.metrics.library import add_dependencies, load_folder, load_metric, predefined
 from greval.records.metric import ComputedMetric, JudgedMetric
@@ -32,7 +32,7 @@ class TestPredefined:
         """The fifteen judged metrics and the computed ones are there, sorted by name."""
         metrics = predefined()
         assert [*metrics] == sorted(metrics)
-        assert {*JUDGED, *COMPUTED_METRICS} == {*metrics}
+        assert {*JUDGED, *COMPUTED_METRICS, *DERIVED_METRICS} == {*metrics}
         assert all(isinstance(metrics[name], JudgedMetric) for name in JUDGED)
         assert all(isinstance(metrics[name], ComputedMetric) for name in COMPUTED_METRICS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from greval.metrics.computed.judged_ranking import JUDGED
 from greval.metrics.computed.metric_names import (
     CLAIM_FAMILIES,
     FAMILIES,
@@ -10,7 +11,6 @@ from greval.metrics.computed.metric_names import (
     find_computed_metric,
     list_name_variants,
 )
-from greval.metrics.computed.judged_ranking import JUDGED
 from greval.records.metric import ComputedMetric, DerivedMetric
 
 __all__ = [
@@ -41,7 +41,7 @@ COMPUTED_METRICS: dict[str, ComputedMetric] = {
 
 Those that are computed from verdicts are not among them: a list of all of these costs no call of a judge.
 """
-_PREDEFINED_RANKINGS = ("ndcg@10", "precision@10", "context_precision", "hit_rate@10", "mrr")
+_PREDEFINED_RANKINGS = ("ndcg@10", "precision@5", "context_precision", "hit_rate@10", "mrr")
 DERIVED_METRICS: dict[str, DerivedMetric] = {
     name: metric
     for name in (*CLAIM_FAMILIES, *(f"{ranking}-{JUDGED}" for ranking in _PREDEFINED_RANKINGS))
