@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 from urllib.parse import urlsplit
 
+import httpx
 from waiting import SECONDS
 
 
@@ -24,6 +26,13 @@ def is_closed(line: socket.socket) -> bool:
     except ConnectionError:
         return True
     return True
+
+
+def is_served(url: str) -> bool:
+    """Return whether a server answers; a client that a busy machine holds up may be cut off before it has asked."""
+    with suppress(httpx.TransportError):
+        return httpx.get(f"{url}/health", timeout=SECONDS).status_code == 200
+    return False
 
 
 def format_post(
