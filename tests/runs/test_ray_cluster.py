@@ -85,7 +85,7 @@ def test_one_refused_shard_stops_the_others_in_order(cluster, tmp_path):
     n = 120
     source = written(tmp_path, n)
     refused = {f"Question {i}?" for i in range(n) if Shard(number=1, count=4).holds(f"q{i}")}
-    provider = Provider(seconds=0.3)
+    provider = Provider(seconds=1)
 
     def plan(body):
         wrong = any(question in body["messages"][-1]["content"] for question in refused)
@@ -99,7 +99,7 @@ def test_one_refused_shard_stops_the_others_in_order(cluster, tmp_path):
         assert "OPENAI_API_KEY" in run.why
         assert server.calls < n / 2
         assert len(rows(tmp_path / "run")) == server.calls
-        server.plan = provider
+        server.plan, provider.seconds = provider, 0
         second_run = call()
     assert (second_run.why, second_run.progress.scored, second_run.progress.total) == (None, n, n)
     assert set(provider.asked.values()) == {1}
