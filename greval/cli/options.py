@@ -229,7 +229,7 @@ def print_table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> None:
     if 0 <= spare < sum(lacking):
         # Rich breaks words, or makes the table too wide, if it chooses the widths.
         widths = [width + spare * missing // sum(lacking) for width, missing in zip(widths, lacking, strict=True)]
-        sized = (Column(name, left=True, width=width) for name, width in zip(names, widths, strict=True))
+        sized = [Column(name, left=True, width=width) for name, width in zip(names, widths, strict=True)]
         table = build_table(sized, listed)
     console.print(table)
 
