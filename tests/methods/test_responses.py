@@ -30,7 +30,7 @@ def test_a_case_counts_as_its_response():
         ({"answer": "x", "chunks": [{"score": 1}]}, "chunks.0.text: field required"),
         ({"answer": "x", "chunks": [{"text": "a", "scor": 1}]}, r"scor: is not known; did you mean score?"),
         ({"answer": "x", "usage": {"latency": float("inf")}}, "usage.latency"),
-        ({"answer": 3}, "answer: input should be a valid string"),
+        ({"answer": [3]}, "answer: input should be a valid string"),
     ],
 )
 def test_what_is_no_response_is_reported(result, told):
