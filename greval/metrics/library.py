@@ -24,7 +24,7 @@ OWN_METRIC_HINT = (
 
 
 def predefined() -> dict[str, Metric]:
-    """Return the metrics that ship with greval, judged and computed, sorted by name.
+    """Return the metrics that ship with greval, judged, computed and computed from verdicts, sorted by name.
 
     `load_metric` also finds computed metrics with other cut-offs and options, such as `ndcg@5`.
 
