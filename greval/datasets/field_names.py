@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -35,13 +35,15 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
     "question": ("user_input", "input", "inputs", "request", "vars", "question_text", "query"),
     "answer": (
         *("response", "actual_output", "outputs", "prediction", "predictions", "output", "generated_answer"),
-        *("predicted_answer", "model_answer", "generated_texts", "reply"),
+        *("predicted_answer", "model_answer", "generated_texts", "reply", "pred", "actual_answer", "system_answer"),
+        *("generated_response", "model_response", "llm_answer", "rag_answer"),
     ),
     "expected_answer": (
         *("reference", "ground_truth", "ground_truths", "expected_output", "reference_outputs", "expectations"),
         *("expected_response", "expected", "reference_answer", "gold_answer", "gold_answers", "golden_answers"),
         *("gt_answer", "correct_answer", "answers", "accepted_answers", "acceptable_answers", "possible_answers"),
-        "generation_gt",
+        *("generation_gt", "ground_truth_answer", "ground_truth_answers", "right_answer", "ideal_answer"),
+        *("target_answer", "targets", "ideal"),
     ),
     "chunks": (
         *("retrieved_contexts", "contexts", "retrieval_context", "retrieved_context", "context", "context_text"),
@@ -63,7 +65,7 @@ FIELD_BY_NAME: Mapping[str, str] = {
 }
 """The field of each known name, in the order of precedence."""
 OWN_FIELDS = frozenset(Case.model_fields)
-SHORT_NAMES = frozenset({"retrieved", "docs", "ctxs", "reply"})
+SHORT_NAMES = frozenset({"retrieved", "docs", "ctxs", "reply", "pred", "targets", "ideal"})
 """Known names that other words are near to, which are no slips of them."""
 
 SUBFIELDS: Mapping[str, tuple[str, ...]] = {
@@ -103,6 +105,15 @@ BARE_NAMES: Mapping[str, str] = {
 }
 """Subfields of gold and of a traversal that may occur without a prefix, and the field of each."""
 
+SUPPORT = "supporting_facts"
+"""Where HotpotQA and 2WikiMultihopQA have the titles of the passages that answer a question."""
+GOLD_TEXTS = frozenset(
+    {
+        *("reference_contexts", "ground_truth_contexts", "gold_contexts", "golden_contexts", "expected_contexts"),
+        "gold_passages",
+    }
+)
+"""Where ragas and others have the texts of what should have been retrieved, rather than ids."""
 PART_NAMES: Mapping[str, tuple[str, str]] = {
     **{f"chunks.{part}": ("chunks", part) for part in SUBFIELDS["chunks"]},
     **dict.fromkeys(
@@ -124,15 +135,15 @@ PART_NAMES: Mapping[str, tuple[str, str]] = {
             *("relevant_context_ids", "gold_ids", "gold_docs", "gold_doc_ids", "gold_context_ids", "gold_chunk_ids"),
             *("expected_docs", "expected_doc_ids", "expected_ids", "ground_truth_ids", "ground_truth_doc_ids"),
             *("ground_truth_context_ids", "golden_doc_ids", "gold_titles", "retrieval_gt"),
-            *("essential", "relevant"),
+            *("essential", "relevant", SUPPORT, *GOLD_TEXTS),
         ),
         ("gold", "essential_docs"),
     ),
     "helpful": ("gold", "helpful_docs"),
 }
 """Names of parts in other tools, and the field and the part of each."""
-LISTED_PARTS = frozenset({"essential", "relevant", "helpful"})
-"""Those that are parts only if they hold several documents: otherwise they are properties of the row."""
+LISTED_PARTS = frozenset({"essential", "relevant", "helpful", SUPPORT, *GOLD_TEXTS})
+"""Those that are parts only if they hold several documents: otherwise they are properties or texts of the row."""
 
 ID_NAMES = frozenset(
     {
@@ -174,6 +185,16 @@ ALIASED = ("value", "answer", "text")
 """Where an object with `aliases` has the accepted answer that they are beside, as in TriviaQA."""
 ANSWER_ALIASES = ("answer_aliases", "alt_ans")
 """The names of further accepted answers in MuSiQue and CRAG, beside which `answer` is what is expected."""
+EVIDENCE = frozenset(
+    {
+        *(SUPPORT, "evidence_list", "evidence_triple", "evidence_triples", "evidence_relations"),
+        *("question_decomposition", "well_formed_answers"),
+    }
+)
+"""Where public data sets say what their answer rests on, beside which `answer` is what is expected if nothing else is.
+
+They are those of HotpotQA, 2WikiMultihopQA, MultiHop-RAG, GraphRAG-Bench, MuSiQue and MS MARCO.
+"""
 ALIAS_NAMES = frozenset(
     {*ANSWER_ALIASES, *(f"{name}_aliases" for name in ("expected_answer", *FIELD_NAMES["expected_answer"]))}
 )
@@ -184,7 +205,10 @@ MESSAGE_MARKS = frozenset({"role", "type", "lc"})
 """Names that mark an object as a message, which is one text."""
 DATASET_MARKS = frozenset({"dataset_id", "source_run_id"})
 """Names that mark a row as an example of a LangSmith data set, in which `outputs` is what is expected."""
-GENERATED = ("generated_answer", "predicted_answer", "model_answer", "generated_texts", "prediction", "predictions")
+GENERATED = (
+    *("generated_answer", "predicted_answer", "model_answer", "generated_texts", "prediction", "predictions", "pred"),
+    *("actual_answer", "system_answer", "generated_response", "model_response", "llm_answer", "rag_answer"),
+)
 """Names of what a system answered, beside which `answer` is what is expected if nothing else is."""
 
 DEEPEVAL_MARKS = frozenset({"actual_output", "expected_output", "retrieval_context"})
@@ -314,21 +338,25 @@ def _unify_spelling(row: Mapping[str, object]) -> tuple[Mapping[str, object], di
     return unified, spelt
 
 
-def expects_answer(names: Iterable[str], answer: object) -> bool:
+def expects_answer(names: Collection[str], answer: object) -> bool:
     """Return whether the `answer` of a row of some names is what is expected: data sets call it so beside an answer.
 
     The names count, and not what a row has there, so that a row without a prediction is read as the others. Several
-    accepted answers are expected beside any answer.
+    accepted answers are expected beside any answer, and so is the answer of a data set that says what it rests on.
 
     Example:
         >>> expects_answer(["answer", "prediction"], "Ada"), expects_answer(["answer", "response"], "Ada")
         (True, False)
         >>> expects_answer(["answer", "response"], ["Ada", "Ada L."])
         True
+        >>> expects_answer(["answer", "supporting_facts"], "Ada")
+        True
     """
     known_names = {find_known_name(name) for name in names}
     if not known_names.isdisjoint(list_names(EXPECTED)):
         return False
+    if not EVIDENCE.isdisjoint(map(fold_name, names)):
+        return True
     answer_names = (*GENERATED, *ANSWER_ALIASES, *(list_names("answer")[1:] if _are_accepted_answers(answer) else ()))
     return not known_names.isdisjoint(answer_names)
 

@@ -365,9 +365,14 @@ def _read_grades(value: object) -> dict[str, object] | None:
 def _convert_names(value: object) -> object:
     """Convert a single name to a list, and documents with an id to their ids; a blank text names nothing.
 
-    Lists of one name each, in which AutoRAG has what a question needs, are these names; alternatives are a fault.
+    Lists of one name each, in which AutoRAG has what a question needs, are these names; alternatives are a fault. Of
+    titles with the number of a sentence in each, as HotpotQA has them, each title is a name.
     """
+    if isinstance(value, Mapping) and isinstance(titles := value.get(TITLE), list | tuple):
+        return [*dict.fromkeys(map(str, titles))]
     if isinstance(value, list | tuple):
+        if value and all(map(_is_sentence_place, value)):
+            return [*dict.fromkeys(title for title, _ in value)]
         is_nested = all(isinstance(item, list | tuple) and len(item) == 1 for item in value)
         return [
             find_first(item, DOCUMENT_IDS) or item if isinstance(item, Mapping) else item
@@ -376,6 +381,12 @@ def _convert_names(value: object) -> object:
         ]
     # A text that may be several names stays a text, which is a fault.
     return [value.strip()] if isinstance(value, str) and value.strip() and not may_be_several(value) else value
+
+
+def _is_sentence_place(item: object) -> bool:
+    """Return whether an item is a title and the number of a sentence."""
+    is_pair = isinstance(item, list | tuple) and len(item) == 2  # noqa: PLR2004 - a title, a number
+    return is_pair and isinstance(item[0], str) and isinstance(item[1], int) and not isinstance(item[1], bool)
 
 
 def may_be_several(text: str) -> bool:

@@ -16,7 +16,7 @@ from math import isinf
 from pathlib import Path
 
 from greval._util.wording import find_typo
-from greval.datasets.field_names import format_printable
+from greval.datasets.field_names import find_field, find_known_name, format_printable
 from greval.datasets.row_faults import explain_large_row, explain_many_fields, iterate_lines
 from greval.datasets.row_purpose import CASE_ROWS, RowPurpose
 from greval.errors import DataError
@@ -292,9 +292,10 @@ def find_list(content: object, name: str, purpose: RowPurpose = CASE_ROWS) -> li
 
 
 def list_table_rows(content: Mapping[str, object], purpose: RowPurpose) -> list[object] | None:
-    """Return the rows of a table that is held by column, or with `columns` and `data` apart; None if it is none.
+    """Return the rows of a table that is held by column or by row, or with `columns` and `data` apart; None if none is.
 
-    `DataFrame.to_json` writes both forms. A column is an object of cells, or a list as in `Dataset.to_dict`.
+    `DataFrame.to_json` writes all three forms. A column is an object of cells, or a list as in `Dataset.to_dict`; the
+    name of a row is its id.
 
     Example:
         >>> list_table_rows({"question": ["Who?", "When?"], "answer": ["Ada", "1843"]}, CASE_ROWS)
@@ -314,7 +315,21 @@ def list_table_rows(content: Mapping[str, object], purpose: RowPurpose) -> list[
     elif isinstance(main, list) and main and isinstance(main[0], str) and not purpose.has_listed_values:
         cells = [column for column in content.values() if isinstance(column, list) and len(column) == len(main)]
     else:
-        return None
+        return None if main else _list_named_rows(content, purpose)
     if len(cells) < len(content):
         return None
     return [dict(zip(content, row, strict=True)) for row in zip(*cells, strict=True)]
+
+
+def _list_named_rows(content: Mapping[str, object], purpose: RowPurpose) -> list[object] | None:
+    """Return the rows of an object that holds each under its id; None if it may be a row or holds other objects."""
+    rows = [row for row in content.values() if isinstance(row, dict)]
+    has_field = any(name in purpose.list_keys or find_known_name(name) for name in content)
+    if not rows or len(rows) < len(content) or has_field:
+        return None
+    names = {name for row in rows for name in row}
+    if not any(name in purpose.main_names or find_known_name(name) for name in names):
+        return None
+    if any(find_field(name) == "id" for name in names):
+        return [*rows]
+    return [{"id": name, **row} for name, row in zip(content, rows, strict=True)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from greval.datasets.field_names import (
     CHUNKS,
     DOTTED_NAMES,
+    GOLD_TEXTS,
     METADATA,
     OWN_FIELDS,
     MappedRow,
@@ -134,7 +135,8 @@ def _read_form(value: object) -> SystemReply | None:
 
 def _settle_chunks(settled: MappedRow) -> None:
     """Add the parts of chunks that are recorded apart from them, and read a ranking of ids as chunks without texts."""
-    gold = settled.values.get("gold")
+    # Beside the texts of what is relevant, what was retrieved are texts, too, however short.
+    gold = None if not GOLD_TEXTS.isdisjoint(map(fold_name, settled.parts)) else settled.values.get("gold")
     name = fold_name(settled.names.get(CHUNKS, "")).rpartition(".")[2]
     chunks = settled.values.get(CHUNKS)
     if (ranked := _read_ranking(chunks, is_expected=name in RANKING_NAMES, gold=gold)) is not None:

@@ -422,7 +422,16 @@ def test_a_path_that_is_no_file_is_reported_before_reading(tmp_path, name, told)
     ("name", "file", "mapped", "recorded"),
     [
         ("graphragbench_novels_3", "questions.jsonl", {}, "expected_answer"),
-        ("multihop_hotpotqa_100", "questions.jsonl", {"gold_titles": "gold.essential_docs"}, "answer"),
+        (
+            "multihop_hotpotqa_100",
+            "questions.jsonl",
+            {
+                "gold_titles": "gold.essential_docs",
+                "supporting_facts": "gold.essential_docs",
+                "answer": "expected_answer",
+            },
+            "expected_answer",
+        ),
         ("nq301_answer_judgments", "judgments.jsonl", {"gold_answers": "expected_answer"}, "expected_answer"),
     ],
 )

@@ -104,6 +104,10 @@ def test_a_table_by_column_is_read_at_every_door(tmp_path):
     assert [case.id for case in expected] == ["a", "b"]
     assert [*read_records(columns)] == [*read_cases(path)] == expected
     assert [*read_records({name: pd.Series(cells) for name, cells in columns.items()})] == expected
+    by_id = {row["id"]: {name: cell for name, cell in row.items() if name != "id"} for row in rows}
+    path.write_text(json.dumps(by_id), encoding="utf-8")
+    assert [*read_records(by_id)] == [*read_cases(path)] == expected
+    assert [*read_records({"0": rows[0], "1": rows[1]})] == expected
     # Columns of different lengths are no table, and neither is one case.
     for several in ({**columns, "response": ["Ada"]}, {"question": "Who?"}, {"question": []}):
         with pytest.raises(DataError, match="expected several, got dict"):

@@ -22,6 +22,8 @@ def read_field(case: Case, name: str) -> object:
         return tuple(chunk.text for chunk in case.chunks)
     if name == "documents":
         return tuple(chunk.doc_id for chunk in case.chunks)
+    if name == "essential":
+        return case.gold.essential_docs
     return getattr(case, name)
 
 
@@ -109,6 +111,12 @@ def test_keys_of_chunks_that_no_chunk_has_are_reported():
         ({"response": "a", "answer": ["x", "y"]}, "answer", "a"),
         ({"response": "a", "answer": "x"}, "answer", "x"),
         ({"prediction": None, "answer": "x"}, "expected_answer", "x"),
+        ({"answer": "x", "supporting_facts": [["T", 0], ["T", 2], ["U", 1]]}, "expected_answer", "x"),
+        ({"answer": "x", "supporting_facts": [["T", 0], ["T", 2], ["U", 1]]}, "essential", ("T", "U")),
+        ({"supporting_facts": {"title": ["T", "U", "T"], "sent_id": [0, 1, 2]}}, "essential", ("T", "U")),
+        ({"response": "a", "answer": "x", "wellFormedAnswers": []}, "expected_answer", "x"),
+        ({"answer": "a", "reference": "x", "evidence_triple": [["T", "is", "U"]]}, "answer", "a"),
+        ({"answer": "a", "evidence": ["T is U"]}, "answer", "a"),
         ({"outputs.groundedness": "5", "response": "a"}, "answer", "a"),
         ({"expected": "x", "Expected Aliases": "y"}, "expected_answer", "x\ny"),
         ({"reference": {"value": "x", "aliases": ["y"], "type": "z"}}, "expected_answer", "x\ny"),
