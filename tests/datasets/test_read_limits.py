@@ -34,6 +34,14 @@ def test_a_line_that_is_too_large_is_a_fault(tmp_path, line, message):
     assert read_cases(tmp_path / "a.jsonl").count() == 3
 
 
+def test_a_line_of_the_most_fields_is_read(tmp_path):
+    """The limit belongs to what a row may have."""
+    line = json.dumps(GOOD | {f"k{n}": n for n in range(MAX_ROW_FIELDS - 1)})
+    (tmp_path / "a.jsonl").write_text(line, encoding="utf-8")
+    (case,) = read_cases(tmp_path / "a.jsonl")
+    assert case.question == "Who?"
+
+
 def test_commas_and_brackets_of_a_text_are_no_values(tmp_path):
     """A long text with more separators than a row may have values is read."""
     case = GOOD | {"answer": ",[{" * (MAX_ROW_VALUES // 2)}

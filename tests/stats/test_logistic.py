@@ -8,7 +8,7 @@ import statsmodels.api as sm
 from scipy.special import expit, stdtrit
 
 from greval.stats.interval import Undefined
-from greval.stats.likelihood import LogisticData, fit_logistic
+from greval.stats.likelihood import LikelihoodPoint, LogisticData, fit_logistic, maximise_likelihood
 
 
 def draw(seed, n=90):
@@ -47,3 +47,15 @@ def test_undefined(change, reason):
     for one in fit_logistic(draw(0)._replace(**change), level=0.95):
         assert isinstance(one, Undefined)
         assert reason in one.reason
+
+
+def test_a_step_that_overshoots_is_halved():
+    """Far from its maximum, Newton's step on -log cosh leaves the region where the function is known to rise."""
+
+    def evaluate(parameters):
+        slope = np.tanh(parameters - 3)
+        return LikelihoodPoint(float(-np.log(np.cosh(parameters - 3)).sum()), -slope, np.diag(-(1 - slope**2)))
+
+    found = maximise_likelihood(evaluate, 1)
+    assert found is not None
+    assert found[0] == pytest.approx(3)

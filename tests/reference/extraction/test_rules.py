@@ -40,6 +40,12 @@ def test_the_verb_phrase_between_two_names_is_the_predicate():
     assert ("Acme Holding", "was founded in by", "Jane Doe Trust") in facts_of(extraction)
 
 
+@pytest.mark.parametrize(("words", "predicate"), [("outbids", "outbids"), ("also outbids", "also outbids")])
+def test_a_verb_in_no_list_is_known_by_its_place(words, predicate):
+    """A word in -s directly behind a name, and before the next one, is a verb."""
+    assert facts_of(extract(f"Volta Motors {words} Acme Holding.")) == [("Volta Motors", predicate, "Acme Holding")]
+
+
 def test_names_without_a_verb_between_them_are_related():
     """Neighbours in a list are related, with no word of how."""
     assert facts_of(extract("They met in Oslo, Bergen.")) == [("Oslo", RELATED, "Bergen")]

@@ -84,6 +84,7 @@ def test_a_model_words_descriptions(fleet, tmp_path):
     assert {kind for kind, count in report.accepted.items() if count} >= {"single_fact", "multi_hop", "temporal"}
     accepted = [each for each in drafts if each.rejected is None and all(fact.described for fact in each.evidence)]
     assert {each.pattern for each in accepted} >= {"edge", "chain", "intersection"}
+    assert [each.answers for each in accepted if each.type == "temporal"] == [("1921",)]
 
 
 def test_gold_of_a_description_is_its_relation_and_document(tmp_path):
