@@ -228,14 +228,15 @@ def _build_note_schema(note: TextNote | ListNote, length: int | None, *, counted
     match note:
         case TextNote():
             return _build_text_schema(length and 2 * length)
-        case ListNote(each=each):
+        case ListNote(each=each, most=most):
             text = _build_text_schema(length and (length if counted else length // 2))
             fields = {
                 name: {"type": "string", "enum": [*words]} if isinstance(words, tuple) else text
                 for name, words in each.items()
             }
-            most = {"maxItems": MAX_COUNTED_ENTRIES if counted else MAX_LIST_ENTRIES} if length else {}
-            return {"type": "array", "items": build_object_schema(fields), **most}
+            longest = MAX_COUNTED_ENTRIES if counted else MAX_LIST_ENTRIES
+            limit = {"maxItems": longest if most is None else min(most, longest)} if length else {}
+            return {"type": "array", "items": build_object_schema(fields), **limit}
         case _:
             assert_never(note)
 
@@ -245,7 +246,11 @@ def _parse_notes(metric: JudgedMetric, fields: Mapping[str, object]) -> dict[str
     parsed = {
         name: _parse_note(name, note, fields) for name, note in metric.notes.items() if not isinstance(note, ShareNote)
     }
-    shares = {name: _compute_share(note, parsed) for name, note in metric.notes.items() if isinstance(note, ShareNote)}
+    shares = {
+        name: _compute_share(note, metric.notes[note.share], parsed)
+        for name, note in metric.notes.items()
+        if isinstance(note, ShareNote)
+    }
     return {**parsed, **shares}
 
 
@@ -298,13 +303,19 @@ def _count_entries(name: str, note: Note, fields: Mapping[str, object]) -> int:
     return len(listed)
 
 
-def _compute_share(note: ShareNote, parsed: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Compute a share note. If there are no entries to count, the share is left out instead of set to 0."""
+def _compute_share(note: ShareNote, counted_note: Note, parsed: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    """Compute a share note. If there are no entries to count, the share is left out instead of set to 0.
+
+    `most` is set if the list has as many entries as it may have, so that the share may be of a part.
+    """
     listed = parsed[note.share]
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     among = [entry for entry in entries if all(entry[field] in words for field, words in note.among.items())]
     hits = sum(all(entry[field] in words for field, words in note.where.items()) for entry in among)
     counted: dict[str, JsonValue] = {"count": hits, "of": len(among)}
+    most = counted_note.most if isinstance(counted_note, ListNote) else None
+    if most is not None and len(entries) >= most:
+        counted["most"] = most
     return {**counted, "share": hits / len(among)} if among else counted
 
 

@@ -295,7 +295,9 @@ def _describe_note(note: TextNote | ListNote) -> str:
     if isinstance(note, TextNote):
         return note.means
     fields = {name: " | ".join(words) if isinstance(words, tuple) else words for name, words in note.each.items()}
-    return f"{note.means}; a list of objects with {', '.join(f'{name} ({what})' for name, what in fields.items())}"
+    number = "" if note.most is None else f", {note.most} at most,"
+    entries = ", ".join(f"{name} ({what})" for name, what in fields.items())
+    return f"{note.means}; a list of objects{number} with {entries}"
 
 
 def _format_answer_form(metric: JudgedMetric, *, many: bool, reason: ReasonPosition) -> str:

@@ -60,7 +60,8 @@ def is_share(note: JsonValue) -> bool:
 def _format_note(name: str, note: JsonValue) -> Iterator[str]:
     if isinstance(note, dict) and is_share(note):
         share = note.get("share")
-        counted = f"({note.get('count')} of {note['of']})"
+        partial = f"; no more than {note['most']} entries are listed" if "most" in note else ""
+        counted = f"({note.get('count')} of {note['of']}{partial})"
         yield f"{name}: {share:.2f} {counted}" if isinstance(share, float | int) else f"{name}: nothing to count"
     elif isinstance(note, list):
         yield f"{name}:"

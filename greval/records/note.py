@@ -36,11 +36,19 @@ class TextNote(Record):
 
 
 class ListNote(Record):
-    """An additional list requested from the judge; `each` describes the fields of its entries or lists their words."""
+    """An additional list requested from the judge; `each` describes the fields of its entries or lists their words.
+
+    If the list is as long as `most`, further entries may be missing, and the shares that are counted over it say so.
+    """
 
     means: Text
     each: Annotated[dict[Label, ListNoteField], Field(min_length=1)]
     when: Literal["before", "after"] = "after"
+    most: Annotated[int, Field(ge=1)] | None = None
+
+    @model_serializer(mode="wrap")
+    def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return _drop_missing(dump(self))
 
 
 class ShareNote(Record):
@@ -57,7 +65,12 @@ class ShareNote(Record):
 
     @model_serializer(mode="wrap")
     def _dump_brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: content for name, content in dump(self).items() if content is not None}
+        return _drop_missing(dump(self))
+
+
+def _drop_missing(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that are set: definitions without the others keep their fingerprints."""
+    return {name: content for name, content in fields.items() if content is not None}
 
 
 def _find_note_kind(note: object) -> str:

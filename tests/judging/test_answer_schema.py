@@ -195,6 +195,15 @@ def test_share_of_nothing_is_no_number():
     assert judgement.notes["coverage"] == {"count": 0, "of": 0}
 
 
+@pytest.mark.parametrize(("most", "expected"), [(4, {"most": 4}), (5, {}), (None, {})])
+def test_a_share_of_a_full_list_says_that_it_may_be_of_a_part(most, expected):
+    """Further entries may be missing from a list that is as long as it may be."""
+    elements = NOTED.notes["elements"].model_copy(update={"most": most})
+    metric = NOTED.model_copy(update={"notes": {**NOTED.notes, "elements": elements}})
+    share = {"count": 2, "of": 4, "share": 0.5}
+    assert parse_verdict(metric, NOTED_ANSWER).notes["coverage"] == {**share, **expected}
+
+
 @pytest.mark.parametrize(
     ("change", "kind", "told"),
     [

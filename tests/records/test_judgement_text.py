@@ -110,6 +110,7 @@ def test_details_are_lines():
             "advice": "Say when.",
             "parts": [{"what": "Ada", "there": "yes"}, {"what": "when", "there": "no"}],
             "coverage": {"count": 1, "of": 2, "share": 0.5},
+            "full": {"count": 1, "of": 2, "share": 0.5, "most": 8},
             "empty": {"count": 0, "of": 0},
         },
         shown_ids=IDS,
@@ -122,6 +123,7 @@ def test_details_are_lines():
         "  - Ada | yes",
         "  - when | no",
         "coverage: 0.50 (1 of 2)",
+        "full: 0.50 (1 of 2; no more than 8 entries are listed)",
         "empty: nothing to count",
         "chunk 2 is d7",
     )
