@@ -385,8 +385,10 @@ def _convert_names(value: object) -> object:
 
 def _is_sentence_place(item: object) -> bool:
     """Return whether an item is a title and the number of a sentence."""
-    is_pair = isinstance(item, list | tuple) and len(item) == 2  # noqa: PLR2004 - a title, a number
-    return is_pair and isinstance(item[0], str) and isinstance(item[1], int) and not isinstance(item[1], bool)
+    if not isinstance(item, list | tuple) or len(item) != 2:  # noqa: PLR2004 - a title, a number
+        return False
+    title, number = item
+    return isinstance(title, str) and isinstance(number, int) and not isinstance(number, bool)
 
 
 def may_be_several(text: str) -> bool:

@@ -30,8 +30,8 @@ from greval._util.groups import take_groups
 from greval._util.wording import format_count
 from greval.datasets.field_names import format_printable
 from greval.datasets.row_faults import RowFault, describe_row_faults
-from greval.errors import DataError, GrevalError, StoreError
-from greval.judging.model.client import JudgeClient
+from greval.errors import DataError, GrevalError, StoppedError, StoreError
+from greval.judging.model.call_context import CallContext
 from greval.judging.model.judge import Judge
 from greval.methods.index_records import Entity, IndexedChunk
 from greval.methods.reference_index import INDEX_FILE, LEDGER_FILE
@@ -39,7 +39,16 @@ from greval.records.record import Record
 from greval.records.result import Usage
 from greval.reference.chunking import CHUNKING_VERSION, chunk_document
 from greval.reference.documents import read_documents
-from greval.reference.extraction.rules import RULES_VERSION, extract_with_rules
+from greval.reference.extraction.rules import extract_with_rules
+from greval.reference.extractor import (
+    RULES,
+    Extractor,
+    IndexBudget,
+    build_extraction_key,
+    divide_by_megabytes,
+    name_extractor,
+    open_extractor,
+)
 from greval.reference.graph_arrays import EdgeTable, MentionTable, dump_arrays
 from greval.reference.index import COLUMNS, TAG_PREFIX, IndexFile, Manifest, read_index_file
 from greval.reference.ledger import (
@@ -58,7 +67,6 @@ if TYPE_CHECKING:
     from greval.reference.embeddings import Embedder
     from greval.reference.ledger import FloatArray
 
-RULES = "rules"
 LOCK_FILE = "lock"
 BUILD_PREFIX = "build-"
 _BUILD = re.compile(rf"{BUILD_PREFIX}[0-9a-f]{{16}}(?:\.tmp-\d+)?")
@@ -103,8 +111,9 @@ class BuildReport(Record):
     Documents are counted by what was done with them; `failed` counts rows and files that are none, which `faults` has
     with their reasons. `failed_chunks` are chunks that the model could not read; they are indexed without entities, and
     the next command asks again. `names` counts the spellings of entities, `merged` those that each step of the
-    resolution merged with another. `usage` is that of this command, `total_usage` that of all extractions in the index.
-    `rebuilt` is true if anything changed.
+    resolution merged with another. `usage` is that of this command, `total_usage` that of all extractions in the index;
+    `cost` and `total_cost` are their costs in US dollars, None if no price is known, and `cost_per_megabyte` is that of
+    1,000,000 characters of the documents. `rebuilt` is true if anything changed.
     """
 
     folder: str
@@ -126,6 +135,9 @@ class BuildReport(Record):
     embedder: str = ""
     usage: Usage = Usage()
     total_usage: Usage = Usage()
+    cost: float | None = None
+    total_cost: float | None = None
+    cost_per_megabyte: float | None = None
     rebuilt: bool = True
     seconds: float = 0.0
 
@@ -150,6 +162,7 @@ def build_index(
     on_progress: OnProgress | None = None,
     *,
     model: Judge | BaseChatModel | None = None,
+    budget: IndexBudget = IndexBudget(),  # noqa: B008 - a frozen value
 ) -> BuildReport:
     """Index exactly the documents of the given sources, and return what was done.
 
@@ -162,6 +175,8 @@ def build_index(
         settings: How the documents are indexed.
         on_progress: A function that is called with snapshots of the progress.
         model: The model that extracts, in place of the judge that `settings.extract` names.
+        budget: What the extractions may take at most. At its end, chunks that were not read are faults, the index is
+            built without them, and the same command with a higher budget continues.
 
     Returns:
         The report. Rows that are no documents, and chunks that a model could not read, are faults in it.
@@ -169,6 +184,7 @@ def build_index(
     Raises:
         DataError: If a path or the schema file does not exist, or if no source holds a document. The index is then
             unchanged.
+        JudgeError: If there is a cap on the cost but no price.
         StoreError: If another process writes to the folder, it cannot be written, or it holds files of something else.
         MissingExtraError: If a package of the extra `reference` is missing.
 
@@ -184,16 +200,16 @@ def build_index(
     from greval.reference.embeddings import check_stored_name, load_embedder
 
     path = Path(folder)
-    _check_folder(path)
+    check_index_folder(path)
     schema = read_schema(settings.schema_file) if settings.schema_file else None
     check_stored_name(settings.embedding)
     embedder = load_embedder(settings.embedding)
-    client = None if settings.extract == RULES and model is None else JudgeClient(model or Judge(settings.extract))
+    extractor = open_extractor(settings, model, budget)
     with lock_index(path):
         old = read_index_file(path)
         _delete_leftovers(path, old)
         with IndexLedger(path, write=True) as ledger:
-            return _Build(path, settings, schema, client, embedder, ledger, old, on_progress).run(sources)
+            return _Build(path, settings, schema, extractor, embedder, ledger, old, on_progress).run(sources)
 
 
 @contextmanager
@@ -211,7 +227,7 @@ def lock_index(folder: Path) -> Iterator[None]:
         yield
 
 
-def _check_folder(folder: Path) -> None:
+def check_index_folder(folder: Path) -> None:
     """Raise `StoreError` if a folder holds something else than an index and hidden files."""
     if not folder.is_dir() or (folder / LEDGER_FILE).exists():
         return
@@ -240,7 +256,7 @@ class _Build:
     folder: Path
     settings: IndexSettings
     schema: GraphSchema | None
-    client: JudgeClient | None
+    extractor: Extractor | None
     embedder: Embedder
     ledger: IndexLedger
     old: IndexFile | None
@@ -250,6 +266,7 @@ class _Build:
     usage: Usage = field(default_factory=Usage)
     failed: int = 0
     failed_chunks: int = 0
+    characters: int = 0
     began: float = field(default_factory=time.monotonic)
     step: tuple[Step, float] = ("documents", 0.0)
 
@@ -275,6 +292,8 @@ class _Build:
         self.ledger.delete_retired()
         _delete_leftovers(self.folder, file)
         manifest = Manifest.model_validate_json((self.folder / name / "manifest.json").read_bytes())
+        total_usage = self.ledger.sum_usage()
+        cost, total_cost = map(self.extractor.compute_cost, (self.usage, total_usage)) if self.extractor else (0.0, 0.0)
         return BuildReport(
             folder=str(self.folder),
             **counts,
@@ -283,9 +302,12 @@ class _Build:
             faults=tuple(self.faults),
             chunk_faults=tuple(self.chunk_faults),
             **manifest.model_dump(include={"chunks", "entities", "relations", "names", "merged", "embedder"}),
-            extractor=self.client.label if self.client else RULES,
+            extractor=self.extractor.client.label if self.extractor else RULES,
             usage=self.usage,
-            total_usage=self.ledger.sum_usage(),
+            total_usage=total_usage,
+            cost=cost,
+            total_cost=total_cost,
+            cost_per_megabyte=divide_by_megabytes(total_cost, self.characters) if self.extractor else None,
             rebuilt=not is_current,
             seconds=time.monotonic() - self.began,
         )
@@ -323,10 +345,11 @@ class _Build:
             with self.ledger.write_together():
                 for document in group:
                     ids.add(document.id)
+                    self.characters += len(document.text)
                     counts[self._write_document(document, old_digests.get(document.id))] += 1
             self._show("documents", done=len(ids))
         if not ids:
-            raise DataError(_describe_no_documents(self.faults, self.failed))
+            raise DataError(describe_no_documents(self.faults, self.failed))
         removed = [document_id for document_id in old_digests if document_id not in ids]
         self.ledger.retire_documents(removed)
         return {**counts, "documents": len(ids), "removed": len(removed)}
@@ -352,27 +375,10 @@ class _Build:
 
     @property
     def _extractor(self) -> str:
-        """The name of what extracts. What was extracted under another name is not used."""
-        if self.client is None:
-            name = f"{RULES}/{RULES_VERSION}"
-        else:
-            from greval.reference.extraction.model import EXTRACTION_VERSION
-
-            name = f"{self.client.label}/{EXTRACTION_VERSION}"
-        return f"{name}/{self.schema.digest[:12]}" if self.schema else name
+        return name_extractor(self.extractor, self.schema)
 
     def _build_key(self, stored: StoredChunk) -> ExtractionKey:
-        """Return the key of the extraction of a chunk: its text, and what else the extraction depends on.
-
-        That is the tags that name entities, and for rules whether it is the first chunk.
-        """
-        if stored.chunk.triples:
-            return stored.text_key, "triple"
-        tags = stored.chunk.tags
-        used = {name: tags[name] for name in self.schema.tags if name in tags} if self.schema else {}
-        # To rules, the first chunk of a document is about its title, even if it does not name it.
-        first = "first" if self.client is None and stored.chunk.id.endswith("#1") else ""
-        return stored.text_key, compute_text_key(first, json.dumps(used, sort_keys=True)) if used else first
+        return build_extraction_key(stored.chunk, self.schema, is_by_rules=self.extractor is None)
 
     def _extract(self, stored: Sequence[StoredChunk]) -> None:
         """Extract from chunks from which nothing was extracted so far."""
@@ -388,8 +394,8 @@ class _Build:
         triples = {key: missing.pop(key) for key in [*missing] if missing[key].triples}
         for group in take_groups(triples.items(), CHUNKS_AT_ONCE):
             self.ledger.put_extractions(self._extractor, [(key, read_triple(chunk)) for key, chunk in group])
-        if self.client is not None:
-            run_sync(self._extract_with_model(self.client, missing))
+        if self.extractor is not None:
+            run_sync(self._extract_with_model(self.extractor, missing))
             return
         done = 0
         for group in take_groups(missing.items(), CHUNKS_AT_ONCE):
@@ -399,10 +405,13 @@ class _Build:
             done += len(group)
             self._show("extraction", done, len(missing))
 
-    async def _extract_with_model(self, client: JudgeClient, missing: dict[ExtractionKey, IndexedChunk]) -> None:
+    async def _extract_with_model(self, extractor: Extractor, missing: dict[ExtractionKey, IndexedChunk]) -> None:
         """Ask the model about several chunks at a time. Each answer is written before the next chunk is asked about."""
         from greval.reference.extraction.model import extract_with_model
 
+        client = extractor.client
+        guard = extractor.build_guard(self.ledger.sum_usage())
+        context = CallContext(guard)
         # All workers take from one iterator, so that each chunk is asked about once.
         queue = iter(missing.items())
         in_a_row = done = 0
@@ -413,13 +422,16 @@ class _Build:
                 if in_a_row >= MAX_FAILURES_IN_A_ROW:
                     return
                 try:
-                    extraction, usage = await extract_with_model(chunk, client, self.schema)
+                    extraction, usage = await extract_with_model(chunk, client, self.schema, context)
+                except StoppedError:
+                    return
                 except GrevalError as error:
                     in_a_row += 1
                     # The message need not repeat the id, which the fault has as its place.
                     self._add_chunk_fault(chunk.id, str(error).removeprefix(f"{chunk.id}: "))
                 else:
                     in_a_row = 0
+                    guard.record_answer("extraction", None)
                     self.usage += usage
                     self.ledger.put_extractions(self._extractor, [(key, extraction)], usage)
                 done += 1
@@ -427,7 +439,7 @@ class _Build:
 
         await run_workers(work() for _ in range(LOCAL_CONCURRENCY if client.judge.local else CONCURRENCY))
         if unasked := len(missing) - done:
-            reason = f"{MAX_FAILURES_IN_A_ROW} chunks in a row failed; run the same command again"
+            reason = guard.why or f"{MAX_FAILURES_IN_A_ROW} chunks in a row failed; run the same command again"
             self._add_chunk_fault(format_count(unasked, "more chunk"), f"were not read, because {reason}", unasked)
 
     # Vectors
@@ -526,7 +538,7 @@ class _Build:
         return resolve_entities(pairs, self.settings.resolution)
 
 
-def _describe_no_documents(faults: Sequence[RowFault], count: int) -> str:
+def describe_no_documents(faults: Sequence[RowFault], count: int) -> str:
     """Describe that no source holds a document, with the faults found."""
     if not faults:
         return "the sources hold no documents; name files or folders with .txt, .md, .jsonl, .json, .csv or .parquet"

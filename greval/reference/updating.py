@@ -6,7 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from greval._util.wording import format_count
-from greval.reference.building import RULES, BuildProgress, build_index
+from greval.reference.building import BuildProgress, build_index
+from greval.reference.extractor import RULES
 from greval.reference.index import read_index_file
 from greval.reference.settings import IndexSettings
 

@@ -9,13 +9,18 @@ import pytest
 from reference_indexes import SETTINGS, answer_with_names, digest_index, make_documents, make_index, make_model
 
 from greval.datasets.row_faults import RowFault
-from greval.errors import DataError, GrevalError, StoreError
+from greval.errors import DataError, GrevalError, JudgeError, StoreError
+from greval.judging.model.prices import Price, Prices
+from greval.reference.build_forecast import forecast_index
 from greval.reference.building import MAX_FAILURES_IN_A_ROW, build_index, lock_index
 from greval.reference.documents import read_documents
+from greval.reference.extractor import IndexBudget
 from greval.reference.index import ReferenceIndex
 from greval.reference.records import Document
 from greval.reference.settings import IndexSettings
 from greval.testing import ScriptedJudge
+
+PRICES = Prices(models={"ScriptedJudge": Price(input=2, output=4)}, as_of="2026-11-27", source="a test")
 
 
 def list_counts(report):
@@ -91,6 +96,51 @@ def test_a_model_that_always_fails_is_asked_no_further(tmp_path):
     assert len(model.calls) < MAX_FAILURES_IN_A_ROW + 10 < report.chunks == report.failed_chunks
     assert report.chunk_faults[-1].place.endswith("more chunks")
     assert report.entities == 0
+
+
+def test_a_budget_counts_over_commands_and_nothing_that_was_paid_for_is_lost(tmp_path):
+    """At the cap the index is built without the other chunks, and a higher one goes on with these only."""
+    documents, model = make_documents(6), make_model()
+    capped = make_index(tmp_path, documents, model=model, budget=IndexBudget(max_calls=4))
+    assert len(model.calls) == capped.usage.calls == 4
+    assert capped.failed_chunks == capped.chunks - 4
+    assert "the cap of 4 calls is reached (--max-calls)" in capped.chunk_faults[-1].message
+    same = make_index(tmp_path, documents, model=model, budget=IndexBudget(max_calls=4))
+    assert (same.usage.calls, same.failed_chunks) == (0, capped.failed_chunks)
+    whole = make_index(tmp_path, documents, model=model, budget=IndexBudget(max_calls=100))
+    assert (whole.failed_chunks, len(model.calls)) == (0, whole.chunks)
+    assert whole.total_usage.calls == whole.chunks
+
+
+def test_costs_are_those_of_the_tokens(tmp_path):
+    """The report has the cost of this command, of the whole index and of a megabyte of its documents."""
+    documents, model = make_documents(6), make_model()
+    budget = IndexBudget(prices=PRICES)
+    first = make_index(tmp_path, documents, model=model, budget=budget)
+    usage = first.usage
+    assert first.cost == first.total_cost == PRICES.cost("ScriptedJudge", usage) > 0
+    characters = sum(len(document.text) for document in documents)
+    assert first.cost_per_megabyte == pytest.approx(first.cost / characters * 1e6)
+    again = make_index(tmp_path, documents, model=model, budget=budget)
+    assert (again.cost, again.total_cost) == (0, first.cost)
+    with pytest.raises(JudgeError, match="no price is known to cap a cost by"):
+        make_index(tmp_path, documents, model=model, budget=IndexBudget(max_cost=1))
+
+
+def test_a_forecast_counts_what_is_not_extracted_and_writes_nothing(tmp_path):
+    """As many calls as the command then makes; after an extraction, the tokens of answers are measured."""
+    documents, model = make_documents(6), make_model()
+    plan = forecast_index(documents, tmp_path / "index", SETTINGS, model=model, prices=PRICES)
+    assert not (tmp_path / "index").exists()
+    report = make_index(tmp_path / "index", documents, model=model)
+    assert (plan.chunks, plan.calls, plan.measured) == (report.chunks, report.usage.calls, False)
+    assert plan.cost == pytest.approx((plan.input_tokens * 2 + plan.output_tokens * 4) / 1e6)
+    later = forecast_index(change(documents, 3), tmp_path / "index", SETTINGS, model=model, prices=PRICES)
+    assert (later.calls, later.measured) == (1, True)
+    assert later.output_tokens == round(report.usage.output_tokens / report.usage.calls)
+    assert forecast_index(documents, tmp_path / "rules", SETTINGS).calls == 0
+    with pytest.raises(DataError, match="the sources hold no documents"):
+        forecast_index([RowFault(place="x", message="bad")], tmp_path / "new", SETTINGS)
 
 
 def test_sources_without_documents_change_nothing(tmp_path):

@@ -10,13 +10,17 @@ import typer
 
 from greval._util.wording import escape_control_characters, format_count
 from greval.cli import FAILED, STOPPED
+from greval.cli.judge_options import CapOptions
+from greval.cli.options import expand_groups
 from greval.cli.progress_bar import ProgressBar, format_duration
 from greval.datasets.row_faults import RowFault, describe_row_faults
 from greval.judging.model.judge_names import complete_judge_name
 from greval.records.result import Usage
+from greval.report.tables import format_cost
 from greval.runs.progress import Progress
 
 if TYPE_CHECKING:
+    from greval.reference.build_forecast import BuildForecast
     from greval.reference.building import BuildProgress, BuildReport
 
 STEPS: Mapping[str, str] = {
@@ -30,6 +34,7 @@ MAX_ENDINGS = 5
 """The most endings of files that are listed."""
 
 
+@expand_groups
 def build(  # noqa: PLR0913 - the options of a command
     sources: Annotated[
         list[Path],
@@ -67,14 +72,19 @@ def build(  # noqa: PLR0913 - the options of a command
     alias: Annotated[
         list[str] | None, typer.Option(metavar="OTHER=NAME", help="another name of an entity; repeatable")
     ] = None,
+    caps: CapOptions,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="forecast the calls and the cost of --extract MODEL, and write nothing")
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no summary")] = False,
 ) -> None:
     """Make an index of documents, or update it: chunks, vectors, words and a graph.
 
     The same command again does only what is new or changed, and removes documents that are gone.
     """
+    from greval.reference.build_forecast import forecast_index
     from greval.reference.building import build_index
-    from greval.reference.documents import read_documents
+    from greval.reference.extractor import IndexBudget
     from greval.reference.settings import IndexSettings, ResolutionSettings
 
     settings = IndexSettings(
@@ -86,9 +96,14 @@ def build(  # noqa: PLR0913 - the options of a command
         graph=graph,
         resolution=ResolutionSettings(similarity=similarity, aliases=parse_pairs("--alias", alias or ())),
     )
+    budget = IndexBudget(caps.max_calls, caps.max_cost, caps.read_prices())
+    if dry_run:
+        for line in format_forecast(forecast_index(sources, out, settings, prices=budget.prices)):
+            typer.echo(line)
+        return
     try:
         with ProgressBar(quiet=quiet) as bar:
-            report = build_index(read_documents(sources), out, settings, lambda progress: _show_progress(bar, progress))
+            report = build_index(sources, out, settings, lambda progress: _show_progress(bar, progress), budget=budget)
     except KeyboardInterrupt:
         typer.echo(f"stopped; the same command continues, as {out} keeps what is done", err=True)
         raise typer.Exit(STOPPED) from None
@@ -209,8 +224,49 @@ def format_report(report: BuildReport) -> Iterator[str]:
             f", merged: {merged}" if merged else ", none merged"
         )
     if report.total_usage.calls:
-        yield f"the model: {_format_usage(report.usage)} now, {_format_usage(report.total_usage)} for the whole index"
+        now = f"{_format_usage(report.usage)}{_format_price(report.cost)} now"
+        total = f"{_format_usage(report.total_usage)}{_format_price(report.total_cost)} for the whole index"
+        yield f"the model: {now}, {total}"
+        yield from _format_growth(report.cost_per_megabyte)
     yield f'greval index ask {report.folder} "QUESTION" asks it'
+
+
+def format_forecast(forecast: BuildForecast) -> Iterator[str]:
+    """Format what indexing would ask of a model, in a few lines.
+
+    Example:
+        >>> from greval.reference.build_forecast import BuildForecast
+        >>> plan = BuildForecast(extractor="gpt", documents=2, chunks=9, calls=3, input_tokens=900, output_tokens=540)
+        >>> for line in [*format_forecast(plan)][:2]:
+        ...     print(line)
+        2 documents, 9 chunks, of which 3 are not extracted yet
+        gpt: 3 calls, about 1,440 tokens; cost unknown, --prices FILE gives a price
+    """
+    failed = f" ({forecast.failed:,} failed)" if forecast.failed else ""
+    documents = f"{format_count(forecast.documents, 'document')}{failed}, {format_count(forecast.chunks, 'chunk')}"
+    yield (
+        f"{documents}, of which {forecast.calls:,} are not extracted yet" if forecast.calls else f"{documents}, no call"
+    )
+    if not forecast.calls:
+        return
+    usage = Usage(calls=forecast.calls, input_tokens=forecast.input_tokens, output_tokens=forecast.output_tokens)
+    calls, tokens = _format_usage(usage).split(", ", 1)
+    cost = (
+        "cost unknown, --prices FILE gives a price" if forecast.cost is None else f"about {format_cost(forecast.cost)}"
+    )
+    yield f"{forecast.extractor}: {calls}, about {tokens}; {cost}"
+    yield from _format_growth(forecast.cost_per_megabyte)
+    if not forecast.measured:
+        yield "the output tokens are assumed, as nothing was extracted so far; repeated answers are not included"
+
+
+def _format_growth(cost: float | None) -> Iterator[str]:
+    if cost:
+        yield f"1,000,000 characters of text cost {format_cost(cost)}; the cost grows with the text"
+
+
+def _format_price(cost: float | None) -> str:
+    return "" if cost is None else f", {format_cost(cost)}"
 
 
 def _format_usage(usage: Usage) -> str:

@@ -20,6 +20,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from greval.errors import MalformedVerdictError, MethodError
 from greval.judging.answer_schema import build_object_schema
 from greval.judging.model.answer_format import AnswerFormat
+from greval.judging.model.call_context import NO_RUN, CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.prompt import join_lines, neutralise_control_tokens, neutralise_fences, wrap_in_fence
 from greval.methods.index_records import IndexedChunk
@@ -31,6 +32,8 @@ from greval.reference.schema import GraphSchema
 EXTRACTION_VERSION = "2"
 """The version of the prompt and of the checks, part of the key of an extraction. Increase it whenever they change."""
 MAX_TRIES = 2
+ASSUMED_OUTPUT_TOKENS = 180
+"""The assumed output tokens of an extraction, as long as none is known: nine relations of twenty tokens."""
 MAX_RELATIONS, MAX_PREDICATE_WORDS = 12, 5
 """What a model is asked to keep to. More are not refused, because they are paid for."""
 LOCAL_ENTITIES, LOCAL_RELATIONS, LOCAL_NAME_CHARS, LOCAL_PREDICATE_CHARS = 4, 8, 60, 40
@@ -66,7 +69,7 @@ FREE_PREDICATES = f"The predicate has at most {MAX_PREDICATE_WORDS} words."
 
 
 async def extract_with_model(
-    chunk: IndexedChunk, client: JudgeClient, schema: GraphSchema | None = None
+    chunk: IndexedChunk, client: JudgeClient, schema: GraphSchema | None = None, context: CallContext = NO_RUN
 ) -> tuple[Extraction, Usage]:
     """Return the entities and relations of a chunk as a model reads them, with the usage.
 
@@ -75,11 +78,10 @@ async def extract_with_model(
     tag or from the answer. An answer of another form is asked for once more, with the error.
     """
     form = AnswerFormat("extraction", _build_schema(schema, brief=client.judge.local), client.tier)
-    system = _format_system_text(schema, LOCAL_RELATIONS if client.judge.local else MAX_RELATIONS)
-    first: list[BaseMessage] = [SystemMessage(system), HumanMessage(_format_chunk(chunk, schema))]
+    first = build_extraction_messages(chunk, schema, brief=client.judge.local)
     messages, usage, fault = first, Usage(), ""
     for _ in range(MAX_TRIES):
-        reply = await ask_for_object(client, form, messages)
+        reply = await ask_for_object(client, form, messages, context)
         usage += reply.usage
         fault = reply.fault
         if reply.fields is not None:
@@ -97,6 +99,14 @@ async def extract_with_model(
         f"{chunk.id}: {client.label} gave no entities and relations in {MAX_TRIES} tries: {fault}; "
         "index again, with another model, or without one (extract=rules)"
     )
+
+
+def build_extraction_messages(
+    chunk: IndexedChunk, schema: GraphSchema | None = None, *, brief: bool = False
+) -> list[BaseMessage]:
+    """Build the first messages about a chunk; `brief` asks for as many relations as the embedded model can list."""
+    system = _format_system_text(schema, LOCAL_RELATIONS if brief else MAX_RELATIONS)
+    return [SystemMessage(system), HumanMessage(_format_chunk(chunk, schema))]
 
 
 def _list_tagged(chunk: IndexedChunk, schema: GraphSchema | None) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from reference_indexes import make_documents
 
+from greval.reference.building import BuildReport
 from greval.reference.commands.build import parse_pairs
 from greval.reference.index import ReferenceIndex
 from greval.reference.settings import ResolutionSettings
@@ -89,3 +90,30 @@ def test_files_that_are_passed_over_are_counted(documents, tmp_path, greval_says
     code, _, err = greval_says("index", "build", documents, "-o", tmp_path / "index", "--embedding", "tfidf")
     passed_over = "passed over: 2 .pdf, 1 LICENSE.md, 1 Makefile, 1 .docx; a file that is named is read"
     assert (code, err.strip()) == (0, f"files read: 1 .md, 1 .jsonl; {passed_over}")
+
+
+def test_a_dry_run_forecasts_and_writes_nothing(documents, tmp_path, greval_says):
+    """It names the calls and their cost, by the shipped prices or by those that are given."""
+    words = ("index", "build", documents, "-o", tmp_path / "index", "--extract", "openai:gpt-5.4-mini", "--dry-run")
+    code, out, _ = greval_says(*words)
+    assert code == 0
+    first, second, third, _ = out.splitlines()
+    assert first.startswith("4 documents, ")
+    assert first.endswith(" are not extracted yet")
+    assert second.startswith("openai:gpt-5.4-mini: ")
+    assert "; about $0." in second
+    assert third.startswith("1,000,000 characters of text cost $")
+    assert not (tmp_path / "index").exists()
+
+
+def test_caps_reach_the_extraction(documents, tmp_path, monkeypatch, greval_says):
+    """They are those of the other commands that ask a model."""
+    given = []
+    monkeypatch.setattr(
+        "greval.reference.building.build_index",
+        lambda *_, budget, **__: given.append(budget) or BuildReport(folder="x"),
+    )
+    words = ("index", "build", documents, "-o", tmp_path / "index", "--max-calls", "9", "--max-cost", "0.5")
+    assert greval_says(*words)[0] == 0
+    ((calls, cost, _),) = given
+    assert (calls, cost) == (9, 0.5)
