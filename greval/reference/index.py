@@ -30,6 +30,7 @@ from greval.methods.index_records import (
 from greval.methods.reference_index import INDEX_FILE
 from greval.records.inventory import IndexInventory
 from greval.records.record import Record
+from greval.records.result import Usage
 from greval.reference.graph_arrays import EdgeTable, MentionTable, restore_arrays
 from greval.reference.ledger import IndexLedger
 from greval.reference.names import normalise_spelling
@@ -137,12 +138,15 @@ class ReferenceIndex(CloseOnExit):
         search_settings: How it is searched by default.
         chunk_ids: The id of each chunk. A position in this list is the number of the chunk everywhere else.
         entities: The name of each entity. A position in this list is the number of the entity everywhere else.
+        named_entities: The names that a model gave for the entities of a question, with the usage, by the label of the
+            model and the question: what has asked about a question once need not ask again.
     """
 
     def __init__(self, folder: Path, file: IndexFile) -> None:
         self.folder = folder
         self.settings = file.settings
         self.search_settings = file.search_settings
+        self.named_entities: dict[tuple[str, str], tuple[Sequence[str], Usage]] = {}
         self._build = folder / file.build
         self._ledger = IndexLedger(folder)
         try:

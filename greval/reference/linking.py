@@ -99,18 +99,19 @@ def link_similar(
 
 
 def link_entities(
-    question: str, tables: SearchTables, *, threshold: float, allowed: Mask | None = None
+    question: str,
+    tables: SearchTables,
+    *,
+    threshold: float,
+    allowed: Mask | None = None,
+    further_names: Sequence[str] = (),
 ) -> tuple[LinkedEntity, ...]:
     """Return the entities of a question, each once, in the order of the question.
 
-    `allowed` says whether each entity may be linked; None: all may.
+    `allowed` says whether each entity may be linked; None: all may. `further_names` need not be in the question, such
+    as those that a model gives for what it describes; they come last.
     """
-    names = match_names(question, tables.find_entity)
-    linked = [
-        LinkedEntity(tables.entities[entity], question[start:end], "exact", 1.0, entity)
-        for (start, end), entity in names
-    ]
-    linked += link_similar(question, tables, threshold, [span for span, _ in names])
+    linked = [link for text in (question, *further_names) for link in _link_text(text, tables, threshold)]
     # Only now, so that no shorter name is linked in place of one that is not allowed.
     if allowed is not None:
         linked = [link for link in linked if allowed[link.position]]
@@ -118,4 +119,13 @@ def link_entities(
     for link in linked:
         if link.name not in best or link.score > best[link.name].score:
             best[link.name] = link
-    return tuple(sorted(best.values(), key=lambda link: question.find(link.phrase)))
+    return tuple(sorted(best.values(), key=lambda link: question.find(link.phrase) % (len(question) + 1)))
+
+
+def _link_text(text: str, tables: SearchTables, threshold: float) -> list[LinkedEntity]:
+    """Return the entities whose names are in a text, or similar to a name in it."""
+    names = match_names(text, tables.find_entity)
+    linked = [
+        LinkedEntity(tables.entities[entity], text[start:end], "exact", 1.0, entity) for (start, end), entity in names
+    ]
+    return linked + link_similar(text, tables, threshold, [span for span, _ in names])

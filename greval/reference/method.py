@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -20,9 +20,11 @@ from greval.methods.loading import read_adapter_spec
 from greval.methods.protocol import Method
 from greval.methods.reference_index import REFERENCE_SEARCHES, Search
 from greval.records.case import Response, ResponseUsage, Sample
+from greval.records.result import Usage
 from greval.reference import searches
 from greval.reference.aggregates import compute_aggregates, derive_filter
 from greval.reference.answering import answer_question, select_context
+from greval.reference.entity_naming import name_entities
 from greval.reference.index import IndexFile, ReferenceIndex, read_in_turn, read_index_file
 from greval.reference.response_parts import build_traversal, read_found_chunks, select_triples
 from greval.reference.searches import SearchFindings, Where
@@ -67,6 +69,8 @@ class ReferenceMethod:
         self.index = open_shared_index(index) if isinstance(index, str | Path) else index
         self.search = search
         self.settings = settings or self.index.search_settings
+        if self.settings.entities == "model" and answer is None:
+            raise MethodError("entities: model asks the answering model; name it with answer=local or --answer local")
         self._client = answer if isinstance(answer, JudgeClient) or answer is None else JudgeClient(answer)
         self._where = tuple(where)
         self._aggregates = aggregates and search not in TEXT_SEARCHES
@@ -105,18 +109,22 @@ class ReferenceMethod:
             if self._filter_by_question:
                 # The tags that are given count first.
                 where = {**await read_in_turn(derive_filter, self.index, question), **(where or {})}
+            names, naming_usage = await self._name_entities(question)
             if self.search == "tog":
                 assert self._client is not None  # noqa: S101 - checked when the method was made
-                answer, findings, usage = await think_on_graph(self.index, question, self.settings, self._client, where)
+                answer, findings, usage = await think_on_graph(
+                    self.index, question, self.settings, self._client, where, names
+                )
                 response = await self._select_context(
                     await read_in_turn(self._build_response, question, where, findings)
                 )
             else:
-                findings, response = await read_in_turn(self._retrieve, question, where)
+                findings, response = await read_in_turn(self._retrieve, question, where, names)
                 response = await self._select_context(response)
                 context = (response.chunks or (), response.triples or (), response.aggregates or ())
                 tokens = self.settings.context_tokens
                 answer, usage = await answer_question(question, *context, self._client, context_tokens=tokens)
+        usage += naming_usage
         response_usage = ResponseUsage(
             latency=spent.worked,
             waited=spent.waited,
@@ -126,6 +134,18 @@ class ReferenceMethod:
             cost=Prices.load().cost(self._client.label, usage) if self._client else 0.0,
         )
         return Asked(response.model_copy(update={"answer": answer, "usage": response_usage}), findings)
+
+    async def _name_entities(self, question: str) -> tuple[Sequence[str], Usage]:
+        """Return the names that the model gives for the entities of a question, if it is to, with the usage.
+
+        Searches of one index ask about a question once. The usage counts for each, as if it had asked by itself.
+        """
+        if self._client is None or self.settings.entities == "words" or self.search in TEXT_SEARCHES:
+            return (), Usage()
+        key = (self._client.label, question)
+        if key not in self.index.named_entities:
+            self.index.named_entities[key] = await name_entities(question, self._client)
+        return self.index.named_entities[key]
 
     def _warm_up(self) -> None:
         """Search for the name of an entity, or for the words of a chunk, as a question does."""
@@ -139,10 +159,12 @@ class ReferenceMethod:
                 derive_filter(self.index, question)
             self._retrieve(question, None)
 
-    def _retrieve(self, question: str, where: Where | None) -> tuple[SearchFindings, Response]:
+    def _retrieve(
+        self, question: str, where: Where | None, names: Sequence[str] = ()
+    ) -> tuple[SearchFindings, Response]:
         # Think-on-Graph begins where the local search does.
         search = "local" if self.search == "tog" else self.search
-        findings = searches.search_chunks(self.index, question, search, self.settings, where)
+        findings = searches.search_chunks(self.index, question, search, self.settings, where, names)
         return findings, self._build_response(question, where, findings)
 
     def _build_response(self, question: str, where: Where | None, findings: SearchFindings) -> Response:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -77,21 +77,26 @@ def search_chunks(
     search: Search,
     settings: SearchSettings,
     where: Where | None = None,
+    names: Sequence[str] = (),
 ) -> SearchFindings:
     """Search the chunks of an index for a question.
 
     `where` has accepted values of tags, `doc_id`, `repo` and `version`. Other chunks, and the entities and relations
-    that only they state, are left out of every step. For `tog`, which asks a model, see `think_on_graph`.
+    that only they state, are left out of every step. `names` are linked to entities besides those that the question
+    holds. For `tog`, which asks a model, see `think_on_graph`.
     """
-    return QuestionSearch(index, question, where).search(search, settings)
+    return QuestionSearch(index, question, where, names).search(search, settings)
 
 
 class QuestionSearch:
     """Searches of an index for one question with several settings; what they share is computed once."""
 
-    def __init__(self, index: ReferenceIndex, question: str, where: Where | None = None) -> None:
+    def __init__(
+        self, index: ReferenceIndex, question: str, where: Where | None = None, names: Sequence[str] = ()
+    ) -> None:
         self.index = index
         self.question = question
+        self.names = names
         self.allowed = index.select_chunks(where) if where else None
         self._computed: dict[tuple[object, ...], Any] = {}
 
@@ -143,7 +148,9 @@ class QuestionSearch:
 
         def link() -> tuple[LinkedEntity, ...]:
             entities = None if self.allowed is None else self.tables.mentions.chunks.find_allowed(self.allowed)
-            return link_entities(self.question, self.tables, threshold=threshold, allowed=entities)
+            return link_entities(
+                self.question, self.tables, threshold=threshold, allowed=entities, further_names=self.names
+            )
 
         return self.compute_once(("link", threshold), link)
 

@@ -17,6 +17,7 @@ TEXT_SEARCHES: tuple[Search, ...] = ("basic", "bm25")
 """The searches that do not use the graph, so that they have neither triples nor a traversal nor aggregates."""
 Fusion = Literal["weighted", "minmax", "rrf"]
 GraphScore = Literal["activation", "pagerank"]
+EntityNaming = Literal["words", "model"]
 Share = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[int, Field(gt=0)]
 
@@ -76,6 +77,8 @@ class SearchSettings(Record):
         graph: How the graph scores chunks: by `activation`, or by personalised `pagerank`.
         damping: The share of the PageRank that follows an edge at each step.
         linking: The least similarity (0 to 1) of a question's phrase to the name of an entity.
+        entities: What names the entities of a question: its words (`words`), or besides them the answering model
+            (`model`), which also names what the question only describes.
         neighbours: The most edges followed from one node, those with most statements first.
         triples: The most triples returned.
         width: The number of paths that Think-on-Graph keeps at each step.
@@ -94,6 +97,7 @@ class SearchSettings(Record):
     graph: GraphScore = "pagerank"
     damping: Share = 0.85
     linking: Share = 0.9
+    entities: EntityNaming = "words"
     neighbours: Positive = 100
     triples: Positive = 30
     width: Positive = 3

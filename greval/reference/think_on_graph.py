@@ -78,14 +78,15 @@ async def think_on_graph(
     settings: SearchSettings,
     client: JudgeClient,
     where: Where | None = None,
+    names: Sequence[str] = (),
 ) -> tuple[str, SearchFindings, Usage]:
     """Answer a question by a walk over the graph that a model steers.
 
     The model chooses by number from what the graph holds. Other numbers are ignored. If its choice cannot be read,
     the most similar items are kept and a note says so. If no entity of the question is in the graph, the answer is
-    from the chunks of the basic search.
+    from the chunks of the basic search. `names` are linked to entities besides those that the question holds.
     """
-    findings = await read_in_turn(search_chunks, index, question, "local", settings, where)
+    findings = await read_in_turn(search_chunks, index, question, "local", settings, where, names)
     if not findings.linked:
         basic = await read_in_turn(search_chunks, index, question, "basic", settings, where)
         findings = replace(basic, fallback=findings.fallback or NOTHING_LINKED)

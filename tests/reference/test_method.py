@@ -100,6 +100,42 @@ def test_a_model_answers_and_its_usage_is_counted():
     assert without.latency > 0
 
 
+def test_a_model_names_what_a_question_describes():
+    """Its names are linked besides those of the question; several searches ask once, and each counts the call."""
+
+    def reply(messages):
+        if '"names"' in messages[0].content:
+            assert "<question>" in messages[-1].content
+            return '{"names": ["MV Tern", "", 7, "MV Tern", "Nobody"]}'
+        return "Petrel Ferries."
+
+    index, judge = make_harbour_index(), ScriptedJudge(reply)
+    question = "Who owns the blue ship of Skerry?"
+    named = SearchSettings(entities="model")
+    methods = [ReferenceMethod(index, search, named, answer=judge, aggregates=False) for search in ("local", "hybrid")]
+    for method in methods:
+        response = ask(method, question)
+        assert response.traversal.start_nodes == ("Skerry", "MV Tern")
+        assert (response.usage.llm_calls, response.usage.prompt_tokens) == (2, 200)
+    assert len(judge.calls) == 3
+    by_words = ask(ReferenceMethod(index, "local", answer=judge, aggregates=False), question)
+    assert by_words.traversal.start_nodes == ("Skerry",)
+    # A search of texts links no entity, and so asks for none.
+    assert ask(ReferenceMethod(index, "basic", named, answer=judge), question).usage.llm_calls == 1
+    with pytest.raises(MethodError, match="entities: model asks the answering model"):
+        ReferenceMethod(index, "local", named)
+
+
+def test_names_that_cannot_be_read_are_none():
+    """The question is then searched for by its words."""
+    judge = ScriptedJudge(lambda messages: "no JSON" if '"names"' in messages[0].content else "Petrel Ferries.")
+    settings = SearchSettings(entities="model")
+    method = ReferenceMethod(make_harbour_index(), "local", settings, answer=judge, aggregates=False)
+    response = ask(method, "Who owns the ships of Skerry?")
+    assert response.traversal.start_nodes == ("Skerry",)
+    assert response.answer == "Petrel Ferries."
+
+
 def test_tags_of_the_sample_filter_chunks():
     """The value of each named tag must be that of the chunk; a sample without the tag is an error."""
     method = ReferenceMethod(make_harbour_index(), "hybrid", where=["repo"], aggregates=False)

@@ -33,6 +33,7 @@ class SmallIndex:
     def __init__(self, chunks, relations=(), mentions=(), aliases=(), types=()):
         self.folder = Path("small")
         self.search_settings = SearchSettings()
+        self.named_entities = {}
         self.chunks = {
             name: chunk
             if isinstance(chunk, IndexedChunk)

@@ -10,6 +10,7 @@ import typer
 
 from greval._util.wording import escape_control_characters, format_count
 from greval.cli import FAILED, STOPPED
+from greval.cli.help_layout import limit_option
 from greval.cli.judge_options import CapOptions
 from greval.cli.options import expand_groups
 from greval.cli.progress_bar import ProgressBar, format_duration
@@ -74,7 +75,7 @@ def build(  # noqa: PLR0913 - the options of a command
     ] = None,
     caps: CapOptions,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="forecast the calls and the cost of --extract MODEL, and write nothing")
+        bool, limit_option("--dry-run", help="forecast the calls and the cost of --extract MODEL, and write nothing")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="no progress, no summary")] = False,
 ) -> None:
