@@ -11,6 +11,7 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import Field, JsonValue
 
+from greval.analysis.chance.records import ChanceFigure
 from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import IMPORTED, Usage
@@ -109,8 +110,9 @@ class Report(Record):
     without such results are left out. `served_by` has, for each judge whose replies name several models or
     fingerprints, the number of results of each. `estimated_calls` is the number of calls whose tokens the provider did
     not report, so that caps counted an estimate and `spending` nothing. `command` are the options of the last command,
-    None if they are not known. `warnings` are about ids that did not meet, and stand before all
-    figures. `escalation` says how two judges shared the cases, in the form of `Escalation`; JSON omits it without them.
+    None if they are not known. `warnings` are about ids that did not meet, and stand before all figures. `chance` holds
+    what metrics that compare ids would be by chance, if that was asked for. `escalation` says how two judges shared the
+    cases, in the form of `Escalation`; JSON omits both without them.
     """
 
     folder: str
@@ -136,6 +138,7 @@ class Report(Record):
     estimated_calls: int = 0
     command: RunCommand | None = None
     warnings: tuple[str, ...] = ()
+    chance: Annotated[tuple[ChanceFigure, ...], Field(exclude_if=not_)] = ()
     escalation: Annotated[JsonValue, Field(exclude_if=not_)] = None
 
     @property
@@ -145,18 +148,33 @@ class Report(Record):
 
 
 def build_report(
-    store: Store, *, by: Sequence[str] = (), show: int = 0, worst: int = 0, metrics: Sequence[str] = ()
+    store: Store,
+    *,
+    by: Sequence[str] = (),
+    show: int = 0,
+    worst: int = 0,
+    metrics: Sequence[str] = (),
+    with_chance: bool = False,
 ) -> Report:
     """Build the report of a run, grouped by `method` or tags; by default by method if there are several.
 
     `show` is the number of verdicts with their reasons, spread over the metrics, and `worst` that of the worst cases of
     each metric. Only `metrics` are reported, if any are named; raise `DataError` if the run has none of a name.
+    `with_chance` estimates what metrics that compare ids would be by chance.
     """
     with store.snapshot():
         check_metric_names(store, metrics)
         report = _build_from_snapshot(store, by, show)
         worst_cases = read_worst_cases(store, worst, metrics) if worst else ()
-    return _select_metrics(report.model_copy(update={"worst": worst_cases}), metrics)
+        chance = _estimate_chance(store, metrics) if with_chance else ()
+    return _select_metrics(report.model_copy(update={"worst": worst_cases, "chance": chance}), metrics)
+
+
+def _estimate_chance(store: Store, metrics: Sequence[str]) -> tuple[ChanceFigure, ...]:
+    # Imported late: it computes metrics, which most reports do not.
+    from greval.analysis.chance.api import estimate_chance
+
+    return estimate_chance(store, metrics)
 
 
 def _select_metrics(report: Report, metrics: Sequence[str]) -> Report:

@@ -53,12 +53,18 @@ def report(  # noqa: PLR0913 - the options of a command
         typer.Option(metavar="FILE", help="with --html: a result of `greval probe --format json` to show; repeatable"),
     ] = None,
     cost: Annotated[bool, typer.Option("--cost", help="show what each metric and group cost as well")] = False,
+    chance: Annotated[
+        bool,
+        typer.Option(
+            "--chance", help="show what metrics of documents, repositories and walks would be by chance as well"
+        ),
+    ] = False,
 ) -> None:
     """Print the report of a run, grouped by any tag. With --fail-if it is a gate for CI."""
     if probe and not html:
         raise typer.BadParameter("--probe is shown in the page only: add --html FILE")
     with Store.open(run, all_rows=all_rows) as store:
-        run_report = build_report(store, by=by or (), show=show, worst=worst, metrics=metric or ())
+        run_report = build_report(store, by=by or (), show=show, worst=worst, metrics=metric or (), with_chance=chance)
         if fail_if:
             from greval.analysis.gate.api import check_gate
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import format_count, format_names
+from greval.analysis.chance.records import ChanceFigure
 from greval.analysis.summary import CheckStatus, GateCheck, ImportSource, MetricSpending, Report
 from greval.datasets.row_faults import describe_row_faults
 from greval.records.judgement_text import format_details
@@ -74,12 +75,9 @@ def render(report: Report, console: Console, *, with_costs: bool = False) -> Non
     console.print(table)
     if all(column.header != VALUES for column in table.columns):
         print_line(console, NARROW_NOTE, "dim")
-    if report.shares:
+    for further_table in _build_further_tables(report, console):
         console.print()
-        console.print(fit_table(console, *(build_shares_table(report, wide=wide) for wide in (True, False))))
-    if report.passes:
-        console.print()
-        console.print(build_passes_table(report))
+        console.print(further_table)
     print_lines(console, describe_weighting(report.summaries), "dim")
     if with_costs and report.spending:
         console.print()
@@ -97,6 +95,16 @@ def render(report: Report, console: Console, *, with_costs: bool = False) -> Non
         print_line(console, f"described by {report.command.config}; --format json has its values")
     print_lines(console, describe_troubles(report), "yellow")
     print_gate(report.gate, console)
+
+
+def _build_further_tables(report: Report, console: Console) -> Iterator[Table]:
+    """Build the tables below the summaries that a report has."""
+    if report.shares:
+        yield fit_table(console, *(build_shares_table(report, wide=wide) for wide in (True, False)))
+    if report.passes:
+        yield build_passes_table(report)
+    if report.chance:
+        yield build_chance_table(report.chance)
 
 
 def _build_verdicts_table(verdicts: Iterable[ReportVerdict]) -> RenderableType:
@@ -260,6 +268,27 @@ def build_passes_table(report: Report) -> Table:
         for pass_rate in report.passes
     )
     return build_table(columns, rows, title="Cases that pass")
+
+
+def build_chance_table(figures: Sequence[ChanceFigure]) -> Table:
+    """Build the table of what metrics would be by chance."""
+    # Imported late: most reports have no p value.
+    from greval.report.comparison import format_p
+
+    has_methods = any(figure.method for figure in figures)
+    columns = (
+        *(Column("metric", left=True, wrap=False), *([Column("method", left=True)] if has_methods else [])),
+        *(Column("mean"), Column("by chance [95 % of rounds]", left=True), Column("p"), Column("rounds")),
+    )
+    rows = (
+        (
+            *(figure.metric, *([figure.method] if has_methods else []), format_figure(figure.mean)),
+            f"{format_figure(figure.by_chance)} [{format_figure(figure.low)}, {format_figure(figure.high)}]",
+            *("-" if figure.p is None else format_p(figure.p), f"{figure.rounds:,}"),
+        )
+        for figure in figures
+    )
+    return build_table(columns, rows, title="By chance: each question with what was retrieved for another one")
 
 
 def _format_figure_or_dash(number: float | None) -> str:

@@ -88,6 +88,19 @@ def test_a_report_of_one_metric(greval_says):
     assert "exact_match" not in greval_says("report", "two", "-m", "latency")[1]
 
 
+def test_a_report_beside_chance(greval_says):
+    """--chance adds a table, and rows to the JSON and the page."""
+    found = [{"retrieved_doc_ids": [f"d{n}"], "gold_ids": [f"d{n}"]} for n in range(3)]
+    write("found.jsonl", [{"id": f"q{n}", "question": "?", **ids} for n, ids in enumerate(found)])
+    assert greval_says("evaluate", "found.jsonl", "-m", "recall@10", "-o", "found", "--quiet")[0] == 0
+    title = "By chance: each question with what was retrieved for another one"
+    assert title in greval_says("report", "found", "--chance", "--html", "chance.html")[1]
+    assert title in Path("chance.html").read_text(encoding="utf-8")
+    assert title not in greval_says("report", "found")[1]
+    (figure,) = json.loads(greval_says("report", "found", "--chance", "--format", "json")[1])["chance"]
+    assert (figure["metric"], figure["mean"], figure["by_chance"]) == ("recall@10", 1, 0)
+
+
 def test_a_page_shows_a_probe(a_run, greval_says):
     """--probe adds the planted faults of a file."""
     probe = Probe(folder="runs/p", metric="correctness", judge="m", cases=3, checks=(), left_out={"no answer": 2})

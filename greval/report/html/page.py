@@ -27,6 +27,7 @@ from greval.report.agreement import (
 from greval.report.comparison import describe_findings
 from greval.report.console import (
     COST_COLUMNS,
+    build_chance_table,
     build_passes_table,
     build_shares_table,
     describe_estimates,
@@ -196,7 +197,8 @@ def _compare_methods(store: Store, methods: Collection[str]) -> tuple[Comparison
 
 def _build_tables(report: Report) -> tuple[TableView, ...]:
     tables = [build_shares_table(report, wide=True)] if report.shares else []
-    return read_tables([*tables, *([build_passes_table(report)] if report.passes else [])])
+    tables += [build_passes_table(report)] if report.passes else []
+    return read_tables([*tables, *([build_chance_table(report.chance)] if report.chance else [])])
 
 
 def _build_worst(store: Store, most: int, metrics: Sequence[str]) -> tuple[list[WorstList], list[CaseView]]:

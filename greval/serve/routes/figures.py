@@ -121,15 +121,23 @@ class DescribedReport(Report):
 
 
 @router.get("/{id}/report", responses=COMMON, response_model=DescribedReport)
-async def report_run(figures: TheRunFigures, by: By = None) -> Response:
+async def report_run(
+    figures: TheRunFigures,
+    by: By = None,
+    *,
+    chance: Annotated[
+        bool, Query(description="Whether to estimate what metrics that compare ids are by chance.")
+    ] = False,
+) -> Response:
     """Report what a run found, by metric and group: counts, means, distributions, failures by kind, cost."""
-    return await figures.respond(report_folder, by=by or ())
+    return await figures.respond(report_folder, by=by or (), with_chance=chance)
 
 
-def report_folder(folder: Path, *, by: Sequence[str]) -> DescribedReport:
+def report_folder(folder: Path, *, by: Sequence[str], with_chance: bool = False) -> DescribedReport:
     """Report what a run found."""
     with Store.open(folder) as store:
-        return DescribedReport(**dict(build_report(store, by=by)), tags=list_tags(store))
+        report = build_report(store, by=by, with_chance=with_chance)
+        return DescribedReport(**dict(report), tags=list_tags(store))
 
 
 @dataclass

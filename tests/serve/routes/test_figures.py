@@ -130,6 +130,16 @@ def test_a_figure_is_that_of_the_library(shared_client, shared_runs, folders, fi
     assert served_figure == json.loads(analyse(folder).model_dump_json().replace(f"{shared_runs}/", ""))
 
 
+def test_a_report_beside_chance(client):
+    """The figures by chance are there if they are asked for."""
+    cases = [{"id": f"q{n}", "question": "?", "retrieved_doc_ids": [f"d{n}"], "gold_ids": [f"d{n}"]} for n in range(3)]
+    run = started(client, uploaded(client, cases), "recall@10")
+    ended(client, run)
+    assert "chance" not in get_json(client, f"/v1/runs/{run}/report")
+    (figure,) = get_json(client, f"/v1/runs/{run}/report", chance=True)["chance"]
+    assert (figure["metric"], figure["mean"], figure["by_chance"]) == ("recall@10", 1, 0)
+
+
 def test_parts_of_a_figure(shared_client, folders):
     """Questions are named up to a number, runs are compared with earlier ones, and cases are listed by cause."""
     path = f"/v1/runs/{folders['methods'].name}/compare"
