@@ -1,5 +1,7 @@
 # Public names of this part that are not in `greval` itself: `from greval.analysis import ...`.
 
+from .chance.api import estimate_chance
+from .chance.records import ChanceFigure
 from .comparison.records import Comparison, Contrast
 from .data_summary import DataSummary, summarise_data
 from .diagnosis.records import Diagnosis
@@ -12,6 +14,7 @@ from .history.api import build_history
 from .history.records import MetricHistory, RunHistory
 
 __all__ = [
+    "ChanceFigure",
     "Comparison",
     "Contrast",
     "DataSummary",
@@ -23,6 +26,7 @@ __all__ = [
     "build_history",
     "check_gold",
     "duel_async",
+    "estimate_chance",
     "summarise_data",
     "summarise_duel",
 ]

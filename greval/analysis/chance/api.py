@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from greval._util.arguments import resolve_run_folder
 from greval.analysis.chance.records import ChanceFigure
 from greval.analysis.diagnosis.api import read_newest_cases
 from greval.errors import DefinitionError
@@ -23,6 +26,9 @@ from greval.records.scale import find_direction
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 
+if TYPE_CHECKING:
+    from greval.runs.evaluation import Run
+
 MAX_ROUNDS, MIN_ROUNDS = 200, 20
 MAX_COMPUTED = 20_000
 """The number of cases that are computed for a metric and a method, as long as there are enough rounds."""
@@ -30,12 +36,38 @@ SEED = 20_261_127
 SHARE_BELOW, SHARE_ABOVE = 0.025, 0.975
 
 
-def estimate_chance(store: Store, metrics: Sequence[str] = ()) -> tuple[ChanceFigure, ...]:
+def estimate_chance(run: Store | str | Path | Run, metrics: Sequence[str] = ()) -> tuple[ChanceFigure, ...]:
     """Estimate what the metrics of a run that compare ids would be by chance, for each method.
 
-    They are metrics of documents, of repositories, and of the nodes and edges of a walk. `metrics` names some of them;
-    by default all count. Metrics of other kinds, and methods with fewer than two questions, have no figure.
+    They are metrics of documents, of repositories, and of the nodes and edges of a walk.
+
+    Args:
+        run: The run, its folder, or a store that is open for reading.
+        metrics: The metrics to estimate; all by default.
+
+    Returns:
+        A figure for each metric and method. Metrics of other kinds, and methods with fewer than two questions that have
+        a value, have none.
+
+    Raises:
+        StoreError: If the folder is not a run.
+
+    Example:
+        >>> import tempfile
+        >>> from greval import evaluate
+        >>> cases = [{"question": f"{n}?", "retrieved_doc_ids": [f"d{n}"], "gold_ids": [f"d{n}"]} for n in range(3)]
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     (figure,) = estimate_chance(evaluate(cases, ["mrr"], out=folder))
+        >>> figure.mean, figure.by_chance
+        (1.0, 0.0)
     """
+    if isinstance(run, Store):
+        return _estimate_all(run, metrics)
+    with Store.open(resolve_run_folder(run)) as store, store.snapshot():
+        return _estimate_all(store, metrics)
+
+
+def _estimate_all(store: Store, metrics: Sequence[str]) -> tuple[ChanceFigure, ...]:
     compared = [metric for name in read_metrics(store) if (not metrics or name in metrics) and (metric := _load(name))]
     cases: dict[str, list[Case]] = defaultdict(list)
     if compared:
