@@ -19,6 +19,7 @@ from greval.report.tables import (
     build_table,
     format_measured,
     format_number,
+    format_p,
     format_place,
     measure_width,
     print_line,
@@ -254,11 +255,6 @@ def create_writer(contrast: Contrast, *, sign: bool = False, digits: int = 3) ->
     # A small difference of large means has their decimals, so that it lines up with them.
     size = max(abs(contrast.method_mean or 0.0), abs(contrast.baseline_mean or 0.0))
     return partial(format_number, digits=digits, size=size, sign=sign)
-
-
-def format_p(p: float) -> str:
-    """Format a p value briefly."""
-    return "<0.0001" if p < 0.0001 else f"{p:.2g}"  # noqa: PLR2004 - the usual bound
 
 
 def format_effect(effect: EffectSizes) -> str:

@@ -24,6 +24,7 @@ from greval.report.tables import (
     fit_table,
     format_cost,
     format_measured,
+    format_p,
     format_place,
     print_line,
     print_lines,
@@ -272,9 +273,6 @@ def build_passes_table(report: Report) -> Table:
 
 def build_chance_table(figures: Sequence[ChanceFigure]) -> Table:
     """Build the table of what metrics would be by chance."""
-    # Imported late: most reports have no p value.
-    from greval.report.comparison import format_p
-
     has_methods = any(figure.method for figure in figures)
     columns = (
         *(Column("metric", left=True, wrap=False), *([Column("method", left=True)] if has_methods else [])),

@@ -97,6 +97,11 @@ class Column(NamedTuple):
     width: int | None = None
 
 
+def format_p(p: float) -> str:
+    """Format a p value briefly."""
+    return "<0.0001" if p < 0.0001 else f"{p:.2g}"  # noqa: PLR2004 - the usual bound
+
+
 def build_table(columns: Sequence[str | Column], rows: Iterable[Sequence[Cell]], *, title: str = "") -> Table:
     """Build a table without lines. Text is printed verbatim: it is neither markup, nor cut if it is too long.
 

@@ -28,7 +28,6 @@ from greval.report.comparison import (
     format_comparison_legend,
     format_comparison_title,
     format_difference,
-    format_p,
     format_pairs_count,
     format_relative,
     format_verdict,
@@ -41,7 +40,7 @@ from greval.report.html.plots import DistributionPlot, IntervalPlot, build_bar, 
 from greval.report.html.templating import PageOrigin, build_versions_table, list_run_facts, render_changed, render_page
 from greval.report.html.tones import find_mean_tone, format_values
 from greval.report.html_console import TableView
-from greval.report.tables import split_warnings
+from greval.report.tables import format_p, split_warnings
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 
