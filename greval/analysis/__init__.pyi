@@ -1,7 +1,7 @@
 # Public names of this part that are not in `greval` itself: `from greval.analysis import ...`.
 
 from .chance.api import estimate_chance
-from .chance.records import ChanceFigure
+from .chance.records import ChanceEstimate
 from .comparison.records import Comparison, Contrast
 from .data_summary import DataSummary, summarise_data
 from .diagnosis.records import Diagnosis
@@ -14,7 +14,7 @@ from .history.api import build_history
 from .history.records import MetricHistory, RunHistory
 
 __all__ = [
-    "ChanceFigure",
+    "ChanceEstimate",
     "Comparison",
     "Contrast",
     "DataSummary",

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import Field, JsonValue
 
-from greval.analysis.chance.records import ChanceFigure
+from greval.analysis.chance.records import ChanceEstimate
 from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import IMPORTED, Usage
@@ -138,7 +138,7 @@ class Report(Record):
     estimated_calls: int = 0
     command: RunCommand | None = None
     warnings: tuple[str, ...] = ()
-    chance: Annotated[tuple[ChanceFigure, ...], Field(exclude_if=not_)] = ()
+    chance: Annotated[tuple[ChanceEstimate, ...], Field(exclude_if=not_)] = ()
     escalation: Annotated[JsonValue, Field(exclude_if=not_)] = None
 
     @property
@@ -170,7 +170,7 @@ def build_report(
     return _select_metrics(report.model_copy(update={"worst": worst_cases, "chance": chance}), metrics)
 
 
-def _estimate_chance(store: Store, metrics: Sequence[str]) -> tuple[ChanceFigure, ...]:
+def _estimate_chance(store: Store, metrics: Sequence[str]) -> tuple[ChanceEstimate, ...]:
     # Imported late: it computes metrics, which most reports do not.
     from greval.analysis.chance.api import estimate_chance
 

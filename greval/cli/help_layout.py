@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 MAX_UNGROUPED = 14
-"""A command with no more options than this lists them without groups."""
+"""A command with no more options than this, besides --help, lists them without groups."""
 FIRST_OPTIONS = frozenset(
     (
         *("metric", "cases", "run", "annotations", "methods", "types", "count", "limit", "config"),
@@ -67,11 +67,12 @@ class GroupedCommand(TyperCommand):
         self._describe_options()
         params = self.get_params(ctx)
         options = _list_params(params, "option")
+        is_short = len(_list_params(self.params, "option")) <= MAX_UNGROUPED
         sections: dict[str, list[tuple[str, str]]] = {title: [] for title in ("Arguments", "Options", *GROUPS)}
         for argument in _list_params(params, "argument"):
             sections["Arguments"].append((_format_argument(argument).strip("[]"), argument.get_help_record(ctx)[1]))
         for option in options:
-            is_first = len(options) <= MAX_UNGROUPED or option.name in FIRST_OPTIONS
+            is_first = is_short or option.name in FIRST_OPTIONS
             if record := option.get_help_record(ctx):
                 sections["Options" if is_first else option.rich_help_panel or "Options"].append(record)
         write_sections(formatter, sections)

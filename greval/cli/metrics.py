@@ -216,7 +216,10 @@ def _parse_scale(scale: str) -> DraftScale:
 
 
 def _name_judged_part(metric: Metric) -> str:
-    return "computed" if metric.kind == "computed" else (metric.over or "answer").removeprefix("expected_")
+    """Return which part of a case is judged, or how a metric without a judge comes to its values."""
+    if metric.kind == "computed":
+        return "derived" if metric.dependency_places else "computed"
+    return (metric.over or "answer").removeprefix("expected_")
 
 
 def _format_scale(metric: Metric) -> str:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import format_count, format_names
-from greval.analysis.chance.records import ChanceFigure
+from greval.analysis.chance.records import ChanceEstimate
 from greval.analysis.summary import CheckStatus, GateCheck, ImportSource, MetricSpending, Report
 from greval.datasets.row_faults import describe_row_faults
 from greval.records.judgement_text import format_details
@@ -271,7 +271,7 @@ def build_passes_table(report: Report) -> Table:
     return build_table(columns, rows, title="Cases that pass")
 
 
-def build_chance_table(figures: Sequence[ChanceFigure]) -> Table:
+def build_chance_table(figures: Sequence[ChanceEstimate]) -> Table:
     """Build the table of what metrics would be by chance."""
     has_methods = any(figure.method for figure in figures)
     columns = (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from greval._util.arguments import resolve_run_folder
-from greval.analysis.chance.records import ChanceFigure
+from greval.analysis.chance.records import ChanceEstimate
 from greval.analysis.diagnosis.api import read_newest_cases
 from greval.errors import DefinitionError
 from greval.metrics.computed.outcomes import compute_outcome
@@ -36,7 +36,7 @@ SEED = 20_261_127
 SHARE_BELOW, SHARE_ABOVE = 0.025, 0.975
 
 
-def estimate_chance(run: Store | str | Path | Run, metrics: Sequence[str] = ()) -> tuple[ChanceFigure, ...]:
+def estimate_chance(run: Store | str | Path | Run, metrics: Sequence[str] = ()) -> tuple[ChanceEstimate, ...]:
     """Estimate what the metrics of a run that compare ids would be by chance, for each method.
 
     They are metrics of documents, of repositories, and of the nodes and edges of a walk.
@@ -67,7 +67,7 @@ def estimate_chance(run: Store | str | Path | Run, metrics: Sequence[str] = ()) 
         return _estimate_all(store, metrics)
 
 
-def _estimate_all(store: Store, metrics: Sequence[str]) -> tuple[ChanceFigure, ...]:
+def _estimate_all(store: Store, metrics: Sequence[str]) -> tuple[ChanceEstimate, ...]:
     compared = [metric for name in read_metrics(store) if (not metrics or name in metrics) and (metric := _load(name))]
     cases: dict[str, list[Case]] = defaultdict(list)
     if compared:
@@ -87,7 +87,7 @@ def _load(name: str) -> ComputedMetric | None:
     return metric if isinstance(metric, ComputedMetric) and metric.compared_ids is not None else None
 
 
-def _estimate(metric: ComputedMetric, method: str, cases: Sequence[Case]) -> ChanceFigure | None:
+def _estimate(metric: ComputedMetric, method: str, cases: Sequence[Case]) -> ChanceEstimate | None:
     """Estimate one figure; None if fewer than two cases have a value."""
     valued = [(case, value) for case in cases if (value := _compute(metric, case)) is not None]
     if len(valued) < 2:  # noqa: PLR2004 - each needs another one
@@ -103,7 +103,7 @@ def _estimate(metric: ComputedMetric, method: str, cases: Sequence[Case]) -> Cha
     better = find_direction(metric.scale).better
     as_good = means >= mean if better == "higher" else means <= mean if better == "lower" else None
     low, high = np.quantile(means, [SHARE_BELOW, SHARE_ABOVE])
-    return ChanceFigure(
+    return ChanceEstimate(
         metric=metric.name,
         method=method,
         n=len(answered),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from greval.records.record import Record
 
 
-class ChanceFigure(Record):
+class ChanceEstimate(Record):
     """A mean beside what it is by chance.
 
     `mean` is that of the `n` cases that have a value. In each of the `rounds`, every question gets what was retrieved

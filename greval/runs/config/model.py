@@ -209,9 +209,9 @@ class RunConfig(Record):
     store_calls: bool = True
     """Store each prompt and raw reply with the results (greval calls, greval replay)."""
     max_calls: Count | None = None
-    """Stop after N calls of the run, counted over all commands."""
+    """Stop after N calls, counted over all commands."""
     max_cost: Amount | None = None
-    """Stop before the run costs more US dollars, counted over all commands."""
+    """Stop before more US dollars are spent, counted over all commands."""
     prices: PathText | None = None
     """Your own price table; greval judge prices shows it."""
     deadline: Amount | None = None
