@@ -37,25 +37,21 @@ MAX_UNDEFINED = 0.05
 
 
 def resample_clusters(sums: Floats, sizes: Integers, *, resamples: int = RESAMPLES) -> Floats:
-    """Return the means of bootstrap resamples that draw each cluster individually, with scipy and in batches.
+    """Return the means of bootstrap resamples that draw each cluster individually, in batches.
 
     `sums` are the sums of the items of each cluster, and `sizes` the numbers of these items, at least 1.
     """
-    from scipy import stats
-
+    rng, n = np.random.default_rng(SEED), len(sums)
+    at_once = max(1, DRAWS_AT_ONCE // n)
     # A plain mean takes half the time of a ratio of sums.
-    equal_sizes = bool((sizes == sizes[0]).all())
-    drawn = stats.bootstrap(
-        (sums / sizes,) if equal_sizes else (sums, sizes),
-        np.mean if equal_sizes else lambda s, n, axis: s.sum(axis=axis) / n.sum(axis=axis),
-        paired=True,
-        vectorized=True,
-        n_resamples=resamples,
-        batch=max(1, DRAWS_AT_ONCE // len(sums)),
-        method="percentile",
-        rng=np.random.default_rng(SEED),
-    )
-    return np.asarray(drawn.bootstrap_distribution)
+    means = sums / sizes if bool((sizes == sizes[0]).all()) else None
+    drawn: list[Floats] = []
+    for done in range(0, resamples, at_once):
+        places = rng.integers(0, n, size=(min(at_once, resamples - done), n))
+        drawn.append(
+            sums[places].sum(axis=1) / sizes[places].sum(axis=1) if means is None else means[places].mean(axis=1)
+        )
+    return np.concatenate(drawn)
 
 
 def group_equal_clusters(sums: Floats, sizes: Integers) -> tuple[tuple[Floats, Integers], Integers]:

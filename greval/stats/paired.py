@@ -38,8 +38,10 @@ BITS = 8
 EXACT_BELOW = 25
 """Below this number of discordant pairs McNemar's test is exact, otherwise chi-square with continuity correction."""
 POWER = 0.8
+MAX_EXACT = 50
+"""Up to this number of differences without ties the signed-rank test is exact."""
 MAX_EXACT_WITH_TIES = 13
-"""Up to this number of differences with ties scipy's signed-rank test is exact."""
+"""Up to this number of differences with ties the signed-rank test is exact."""
 MIN_BOOTSTRAP_CLUSTERS = 8
 """The minimum number of clusters for the bootstrap; fewer represent a distribution too poorly to resample them."""
 MIN_BCA_CLUSTERS = 30
@@ -167,13 +169,15 @@ def _is_enumerable(times: Integers) -> bool:
 
 def _enumerate_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:
     """Return every sum that sign flips can have, and its probability."""
-    from scipy import stats
+    from scipy.special import betaln
 
     sums, weights = np.zeros(1), np.ones(1)
     for size, n in zip(sizes, times, strict=True):
         plus = np.arange(n + 1)
         sums = np.add.outer(sums, size * (2 * plus - n)).ravel()
-        weights = np.multiply.outer(weights, stats.binom.pmf(plus, n, 0.5)).ravel()
+        # The binomial probabilities; their logarithms do not overflow for many differences of one size.
+        chances = np.exp(-betaln(plus + 1, n - plus + 1) - np.log(n + 1) - n * np.log(2))
+        weights = np.multiply.outer(weights, chances).ravel()
     return sums, weights
 
 
@@ -198,25 +202,44 @@ def _draw_by_byte(sizes: Floats, times: Integers, resamples: int) -> list[Floats
 
 
 def wilcoxon(differences: Sequence[float] | Floats) -> float:
-    """Compute the two-sided p of Wilcoxon's signed-rank test, as scipy does.
+    """Compute the two-sided p of Wilcoxon's signed-rank test.
 
     Differences of zero are dropped (Wilcoxon's own method), ties get their mean rank. The distribution is exact for up
-    to 50 differences without ties and up to 13 with ties, otherwise normal. Without any difference p is 1.
+    to 50 differences without ties and up to 13 with ties, otherwise normal: the same bounds as in scipy. Without any
+    difference p is 1.
 
     Source:
-        Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1945.
+        Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1945; variance with ties: Lehmann,
+        "Nonparametrics", 1975, section 3.2.
     """
-    from scipy import stats
+    from scipy.special import ndtr
 
-    rounded = np.sort(round_differences(differences))
+    rounded = round_differences(differences)
     rounded = rounded[rounded != 0]
-    if not len(rounded):
-        return 1.0
-    sizes = np.abs(rounded)
-    if len(np.unique(sizes)) < len(sizes) <= MAX_EXACT_WITH_TIES:
-        # scipy computes the statistic of each of up to 8,192 sign flips anew, which takes a second.
-        return sign_flip_test(np.sign(rounded) * stats.rankdata(sizes))
-    return float(stats.wilcoxon(rounded, zero_method="wilcox").pvalue)
+    n = len(rounded)
+    ranks, times = rank_sizes(rounded)
+    has_ties = len(times) < n
+    if n <= (MAX_EXACT_WITH_TIES if has_ties else MAX_EXACT):
+        return sign_flip_test(np.sign(rounded) * ranks) if has_ties else _sum_signed_ranks(rounded, ranks)
+    variance = n * (n + 1) * (2 * n + 1) / 24 - float((times**3 - times).sum()) / 48
+    from_mean = abs(float((np.sign(rounded) * ranks).sum())) / 2
+    return float(2 * ndtr(-from_mean / sqrt(variance)))
+
+
+def _sum_signed_ranks(differences: Floats, ranks: Floats) -> float:
+    """Return the two-sided p of the rank sum on one side, for ranks without ties."""
+    chances = np.ones(1)
+    for rank in range(1, len(ranks) + 1):
+        # Each rank is on the side of the positive differences with probability one half.
+        chances = (np.pad(chances, (0, rank)) + np.pad(chances, (rank, 0))) / 2
+    positive, negative = float(ranks[differences > 0].sum()), float(ranks[differences < 0].sum())
+    return min(1.0, 2 * float(chances[: int(min(positive, negative)) + 1].sum()))
+
+
+def rank_sizes(differences: Floats) -> tuple[Floats, Integers]:
+    """Return the rank of each absolute difference, from 1 on with the mean of ties, and how often each size occurs."""
+    _, sizes, times = np.unique(np.abs(differences), return_inverse=True, return_counts=True)
+    return (np.cumsum(times) - (times - 1) / 2)[sizes], times
 
 
 class McNemarTest(Record):
@@ -246,18 +269,20 @@ def mcnemar(only_a: int, only_b: int) -> McNemarTest:
         McNemar, Psychometrika 1947; continuity correction: Edwards, Psychometrika 1948; mid-p:
         Fagerland, Lydersen and Laake, BMC Medical Research Methodology 2013, 13:91.
     """
-    from scipy import stats
+    from scipy.special import bdtr, chdtrc
 
     n = only_a + only_b
     # The statistic of two identical systems is 0 / 0; statsmodels gives p = 0 for it.
     if n == 0:
         return McNemarTest(discordant=0, exact=True, p=1.0, exact_p=1.0, mid_p=1.0, chi2=0.0, chi2_p=1.0)
-    exact = float(stats.binomtest(only_a, n).pvalue)
     fewer = min(only_a, only_b)
-    mid = min(exact, float(2 * stats.binom.cdf(fewer, n, 0.5) - stats.binom.pmf(fewer, n, 0.5)))
+    at_most = float(bdtr(fewer, n, 0.5))
+    exact = min(1.0, 2 * at_most)
+    # Half of the probability of this very split counts on each side.
+    mid = min(exact, at_most + float(bdtr(fewer - 1, n, 0.5)) if fewer else at_most)
     # The continuity correction never changes the sign of a difference.
     chi2 = max(abs(only_a - only_b) - 1, 0) ** 2 / n
-    chi2_p = float(stats.chi2.sf(chi2, 1))
+    chi2_p = float(chdtrc(1, chi2))
     few = n < EXACT_BELOW
     p = exact if few else chi2_p
     return McNemarTest(discordant=n, exact=few, p=p, exact_p=exact, mid_p=mid, chi2=chi2, chi2_p=chi2_p)
@@ -302,13 +327,11 @@ def rank_biserial(differences: Sequence[float] | Floats) -> float | None:
     Source:
         Kerby, "The simple difference formula", Comprehensive Psychology 2014.
     """
-    from scipy import stats
-
     rounded = round_differences(differences)
     rounded = rounded[rounded != 0]
     if not len(rounded):
         return None
-    ranks = stats.rankdata(np.abs(rounded))
+    ranks = rank_sizes(rounded)[0]
     return float((ranks * np.sign(rounded)).sum() / ranks.sum())
 
 
@@ -338,7 +361,8 @@ def detectable_share(discordant: int, n: int, *, alpha: float) -> float | None:
     """Compute the smallest difference of two paired shares that McNemar's test at `alpha` finds with `POWER`.
 
     It is the d that solves d sqrt(n) = z(1 - alpha/2) sqrt(r) + z(POWER) sqrt(r - d^2). r is the share
-    of discordant pairs, but at least d. The formula is for the test without
+    of discordant pairs, but at least d. Squared, the equation is quadratic: in d if r is the observed share, and in
+    sqrt(1 - d) if r is d. The formula is for the test without
     continuity correction; the exact test needs a slightly larger difference. Undefined (None) if even a difference on
     every question would not be found.
 
@@ -346,15 +370,14 @@ def detectable_share(discordant: int, n: int, *, alpha: float) -> float | None:
         Connor, "Sample size for testing differences in proportions for the paired-sample design",
         Biometrics 1987.
     """
-    from scipy.optimize import brentq
     from scipy.special import ndtri
 
     z_alpha, z_power = float(ndtri(1 - alpha / 2)), float(ndtri(POWER))
-
-    def surplus(d: float) -> float:
-        rate = max(discordant / n, d)
-        return d * sqrt(n) - z_alpha * sqrt(rate) - z_power * sqrt(max(rate - d * d, 0.0))
-
-    if n < 1 or surplus(1.0) < 0:
+    if z_alpha**2 > n:
         return None
-    return float(brentq(surplus, 1e-9, 1.0))
+    rate, scale = discordant / n, n + z_power**2
+    share = sqrt(rate) * (z_alpha * sqrt(n) + z_power * sqrt(scale - z_alpha**2)) / scale
+    if share < rate:
+        return share
+    product = z_alpha * z_power
+    return 1 - ((sqrt(product**2 - scale * (z_alpha**2 - n)) - product) / scale) ** 2

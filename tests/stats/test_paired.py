@@ -118,10 +118,17 @@ def test_wilcoxon_is_scipys_with_ties(differences):
     assert wilcoxon(differences) == pytest.approx(stats.wilcoxon(differences).pvalue, rel=1e-12)
 
 
-@pytest.mark.parametrize("size", [13, 14])
+@pytest.mark.parametrize("size", [13, 14, 300])
 def test_wilcoxon_is_scipys_where_it_stops_to_be_exact(size):
     """The last number of differences with ties that is exact, and the first that is not, are scipy's."""
     differences = np.resize([0.5, -1.0, 0.5, 2.0, 1.5], size)
+    assert wilcoxon(differences) == pytest.approx(stats.wilcoxon(differences).pvalue, rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [1, 2, 9, 50, 51, 400])
+def test_wilcoxon_is_scipys_without_ties(size):
+    """Without ties it is exact for more differences, and normal beyond, as scipy's."""
+    differences = np.random.default_rng(size).normal(0.2, 1, size)
     assert wilcoxon(differences) == pytest.approx(stats.wilcoxon(differences).pvalue, rel=1e-12)
 
 
