@@ -13,6 +13,7 @@ from greval.datasets.field_names import (
     DOTTED_NAMES,
     METADATA,
     OWN_FIELDS,
+    convert_time,
     find_field,
     fold_name,
     format_printable,
@@ -119,7 +120,7 @@ class ColumnMap:
             name: value for name, value in row.values.items() if name not in renamed and find_field(name) not in emptied
         }
         values |= {name: remaining for name in renamed if (remaining := self._find_rest(name, row.values.get(name)))}
-        values |= {name: value for name, (value, _, _) in by_field.items()}
+        values |= {name: convert_time(name, self._columns[name], value) for name, (value, _, _) in by_field.items()}
         faults = {renamed.get(name, name): why for name, why in row.faults.items()}
         faults |= {name: fault for name, (_, _, fault) in by_field.items() if fault}
         return replace(row, values=values, faults=faults)

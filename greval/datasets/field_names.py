@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import inf
 
 from greval._util.wording import find_typo
 from greval.datasets.conversations import (
@@ -114,7 +115,20 @@ GOLD_TEXTS = frozenset(
     }
 )
 """Where ragas and others have the texts of what should have been retrieved, rather than ids."""
+SECONDS_BY_UNIT: Mapping[str, float] = {
+    **dict.fromkeys(("ms", "msec", "msecs", "millis", "milliseconds"), 1e-3),
+    **dict.fromkeys(("us", "micros", "microseconds"), 1e-6),
+    **dict.fromkeys(("ns", "nanos", "nanoseconds"), 1e-9),
+    **dict.fromkeys(("s", "sec", "secs", "seconds"), 1.0),
+    **dict.fromkeys(("min", "mins", "minutes"), 60.0),
+}
+"""The seconds of each unit of time, by the last word of a column's name."""
+LATENCY = ("usage", "latency")
+TIMES = frozenset({".".join(LATENCY), "usage.waited"})
+"""The parts that are in seconds."""
 PART_NAMES: Mapping[str, tuple[str, str]] = {
+    # Times of an unknown unit are tags.
+    **{f"{time}_{unit}": LATENCY for time in ("latency", "response_time", "elapsed") for unit in SECONDS_BY_UNIT},
     **{f"chunks.{part}": ("chunks", part) for part in SUBFIELDS["chunks"]},
     **dict.fromkeys(
         (
@@ -222,6 +236,7 @@ MAX_TAG = 200
 MAX_TAGS = 100
 """The maximum number of other columns of a row that become tags."""
 _WORD_BREAK = re.compile(r"[\s_-]+|(?<=[a-z])(?=[A-Z])")
+_WORD = re.compile(r"[a-z]+")
 # The rows of a file have the same columns, so that each name is folded once.
 CACHED_NAMES = 4096
 TYPO_PREFIX = "did you mean "
@@ -635,11 +650,30 @@ def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: M
             other_columns[name] = value
         elif value is not None and target[0] == CHUNKS:
             _add_chunk_part(settled, target[1], original, value)
-        elif value is not None and _add_part(settled, *target, value):
+        elif value is not None and _add_part(settled, *target, convert_time(".".join(target), original, value)):
             settled.parts[original] = ".".join(target)
         elif value is not None:
             settled.ignored[original] = f"{target[0]} is there"
     return other_columns
+
+
+def convert_time(part: str, column: str, value: object) -> object:
+    """Return the value of a part in seconds if its column names another unit; other parts and texts as they are.
+
+    Example:
+        >>> convert_time("usage.latency", "Latency (ms)", "1828"), convert_time("usage.latency", "seconds", 2)
+        (1.828, 2.0)
+        >>> convert_time("usage.latency", "took", 2), convert_time("usage.cost", "ms", 2)
+        (2, 2)
+    """
+    words = _WORD.findall(fold_name(column))
+    factor = SECONDS_BY_UNIT.get(words[-1]) if words and part in TIMES else None
+    if factor is None or isinstance(value, bool) or not isinstance(value, str | int | float):
+        return value
+    try:
+        return float(value) * factor
+    except ValueError:
+        return value
 
 
 def _add_aliases(settled: MappedRow, column: str, aliases: object) -> None:
@@ -665,7 +699,10 @@ def _find_place(name: str, value: object) -> tuple[str, str] | None:
 
 
 def _may_be_part(name: str, value: object) -> bool:
-    """Return whether a value is documents, and not a number of them or a property of the row."""
+    """Return whether a value is a time, or documents, and not a number of them or a property of the row."""
+    if PART_NAMES[name] == LATENCY:
+        seconds = convert_time(".".join(LATENCY), name, value)
+        return isinstance(seconds, float) and 0 <= seconds < inf
     if value is None or isinstance(value, list | tuple | Mapping) or name in DOTTED_NAMES:
         return True
     return isinstance(value, str) and name not in LISTED_PARTS

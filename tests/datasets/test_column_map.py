@@ -157,3 +157,11 @@ def test_lines_that_name_no_column(lines, told):
     """A line without a column, and a second column of one field, are refused."""
     with pytest.raises(DataError, match=told):
         parse_columns(lines)
+
+
+@pytest.mark.parametrize(("column", "seconds"), [("Dauer (ms)", 1.5), ("took", 1500.0), ("run.time_min", 90_000.0)])
+def test_a_column_of_times_is_read_by_its_unit(column, seconds):
+    """A time is converted to seconds if the name of its column ends with another unit."""
+    reading = read_records([{"question": "Who?", column: "1500"}], columns={"usage.latency": column})
+    [case] = reading
+    assert case.usage.latency == seconds

@@ -66,6 +66,22 @@ def test_start_nodes_belong_to_the_log():
 
 
 @pytest.mark.parametrize(
+    ("row", "field", "value"),
+    [
+        ({"latency_ms": 1828}, "usage", {"latency": 1.828}),
+        ({"responseTimeMs": "1828"}, "usage", {"latency": 1.828}),
+        ({"Elapsed seconds": "2"}, "usage", {"latency": 2.0}),
+        ({"latency_ms": 1828, "usage": {"cost": 1}}, "usage", {"latency": 1.828, "cost": 1}),
+        *(({"latency_ms": value}, "tags", {"latency_ms": value}) for value in (-1, "nan", "n/a", True)),
+        ({"latency": 1828}, "tags", {"latency": 1828}),
+    ],
+)
+def test_a_time_is_read_by_its_unit(row, field, value):
+    """A time under a name with a unit is in seconds; what is no time, or has no unit, stays a tag."""
+    assert map_fields({"question": "Who?", **row}).values[field] == value
+
+
+@pytest.mark.parametrize(
     ("name", "is_known_name"), [("gold.answers", True), ("tags.x", True), ("tags.", False), ("x", False)]
 )
 def test_known_names(name, is_known_name):
