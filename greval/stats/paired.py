@@ -38,6 +38,7 @@ BITS = 8
 EXACT_BELOW = 25
 """Below this number of discordant pairs McNemar's test is exact, otherwise chi-square with continuity correction."""
 POWER = 0.8
+MAX_COUNTED_COINS = 1_000
 MAX_EXACT = 50
 """Up to this number of differences without ties the signed-rank test is exact."""
 MAX_EXACT_WITH_TIES = 13
@@ -169,16 +170,23 @@ def _is_enumerable(times: Integers) -> bool:
 
 def _enumerate_sums(sizes: Floats, times: Integers) -> tuple[Floats, Floats]:
     """Return every sum that sign flips can have, and its probability."""
-    from scipy.special import betaln
-
     sums, weights = np.zeros(1), np.ones(1)
     for size, n in zip(sizes, times, strict=True):
         plus = np.arange(n + 1)
         sums = np.add.outer(sums, size * (2 * plus - n)).ravel()
-        # The binomial probabilities; their logarithms do not overflow for many differences of one size.
-        chances = np.exp(-betaln(plus + 1, n - plus + 1) - np.log(n + 1) - n * np.log(2))
-        weights = np.multiply.outer(weights, chances).ravel()
+        weights = np.multiply.outer(weights, _toss_fair_coins(n)).ravel()
     return sums, weights
+
+
+def _toss_fair_coins(n: int) -> Floats:
+    """Return the probability of 0 to `n` heads among `n` fair coins."""
+    from scipy.special import betaln, comb
+
+    heads = np.arange(n + 1)
+    # Exact for a few coins, so that 0.375 is printed as 0.38; the counts of more than 1,000 overflow.
+    if n <= MAX_COUNTED_COINS:
+        return np.asarray(comb(n, heads) * 0.5**n)
+    return np.asarray(np.exp(-betaln(heads + 1, n - heads + 1) - np.log(n + 1) - n * np.log(2)))
 
 
 def _draw_by_size(sizes: Floats, times: Integers, resamples: int) -> list[Floats]:
@@ -269,17 +277,18 @@ def mcnemar(only_a: int, only_b: int) -> McNemarTest:
         McNemar, Psychometrika 1947; continuity correction: Edwards, Psychometrika 1948; mid-p:
         Fagerland, Lydersen and Laake, BMC Medical Research Methodology 2013, 13:91.
     """
-    from scipy.special import bdtr, chdtrc
+    from scipy.special import chdtrc
 
     n = only_a + only_b
     # The statistic of two identical systems is 0 / 0; statsmodels gives p = 0 for it.
     if n == 0:
         return McNemarTest(discordant=0, exact=True, p=1.0, exact_p=1.0, mid_p=1.0, chi2=0.0, chi2_p=1.0)
     fewer = min(only_a, only_b)
-    at_most = float(bdtr(fewer, n, 0.5))
+    chances = _toss_fair_coins(n)
+    at_most = float(chances[: fewer + 1].sum())
     exact = min(1.0, 2 * at_most)
     # Half of the probability of this very split counts on each side.
-    mid = min(exact, at_most + float(bdtr(fewer - 1, n, 0.5)) if fewer else at_most)
+    mid = min(exact, 2 * at_most - float(chances[fewer]))
     # The continuity correction never changes the sign of a difference.
     chi2 = max(abs(only_a - only_b) - 1, 0) ** 2 / n
     chi2_p = float(chdtrc(1, chi2))
