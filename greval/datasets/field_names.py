@@ -156,6 +156,7 @@ PART_NAMES: Mapping[str, tuple[str, str]] = {
     "helpful": ("gold", "helpful_docs"),
 }
 """Names of parts in other tools, and the field and the part of each."""
+CHUNK_IDS = frozenset({(CHUNKS, "id"), (CHUNKS, "doc_id")})
 LISTED_PARTS = frozenset({"essential", "relevant", "helpful", SUPPORT, *GOLD_TEXTS})
 """Those that are parts only if they hold several documents: otherwise they are properties or texts of the row."""
 
@@ -237,6 +238,7 @@ MAX_TAGS = 100
 """The maximum number of other columns of a row that become tags."""
 _WORD_BREAK = re.compile(r"[\s_-]+|(?<=[a-z])(?=[A-Z])")
 _WORD = re.compile(r"[a-z]+")
+_HOP = re.compile(r"^<\d+-hop>\s*")
 # The rows of a file have the same columns, so that each name is folded once.
 CACHED_NAMES = 4096
 TYPO_PREFIX = "did you mean "
@@ -639,7 +641,7 @@ def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: M
     """Put dotted columns into their fields, and return the columns that are no fields."""
     other_columns: dict[str, object] = {}
     walked = not TRAVERSAL_NAMES.isdisjoint(row)
-    for name, value in row.items():
+    for name, value in _order_columns(row, settled):
         if name in FIELD_BY_NAME:
             continue
         target = ("traversal", START_NODES) if walked and name == START_NODES else _find_place(name, value)
@@ -655,6 +657,24 @@ def _nest_dotted(row: Mapping[str, object], spelt: Mapping[str, str], settled: M
         elif value is not None:
             settled.ignored[original] = f"{target[0]} is there"
     return other_columns
+
+
+def _order_columns(row: Mapping[str, object], settled: MappedRow) -> list[tuple[str, object]]:
+    """Return the columns of a row, those with gold texts after gold ids, or before them if chunks have texts alone."""
+    if GOLD_TEXTS.isdisjoint(row):
+        return [*row.items()]
+    chunks = settled.values.get(CHUNKS)
+    has_ids = any(PART_NAMES.get(name) in CHUNK_IDS and value is not None for name, value in row.items())
+    are_texts = isinstance(chunks, list | tuple) and all(isinstance(chunk, str) for chunk in chunks) and not has_ids
+    columns = [(name, _clean_gold_texts(value) if name in GOLD_TEXTS else value) for name, value in row.items()]
+    return sorted(columns, key=lambda column: (column[0] in GOLD_TEXTS) != are_texts)
+
+
+def _clean_gold_texts(texts: object) -> object:
+    """Return texts without the mark that ragas puts before each passage of a question over several passages."""
+    if not isinstance(texts, list | tuple):
+        return texts
+    return [_HOP.sub("", text) if isinstance(text, str) else text for text in texts]
 
 
 def convert_time(part: str, column: str, value: object) -> object:

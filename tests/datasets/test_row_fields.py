@@ -166,3 +166,21 @@ def test_ids_beside_texts_are_reported_as_their_documents():
     (case,) = reading
     assert rank(case) == ["k1", "k9"]
     assert reading.mapping["retrieved_context_ids"] == "chunks.doc_id"
+
+
+@pytest.mark.parametrize(
+    ("columns", "gold"),
+    [
+        ({}, ("By Oda.",)),
+        ({"reference_context_ids": ["k1"]}, ("By Oda.",)),
+        ({"reference_context_ids": ["k1"], "retrieved_context_ids": ["k1", "k9"]}, ("k1",)),
+        ({"reference_context_ids": ["k1"], "retrieved_contexts": [{"text": "By Oda.", "id": "k1"}]}, ("k1",)),
+    ],
+)
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_gold_texts_and_gold_ids_beside_each_other(columns, gold, is_reversed):
+    """Gold is what the chunks can meet: ids if they have ids, and otherwise texts, without the mark of ragas."""
+    row = {"retrieved_contexts": ["By Oda.", "no"], "reference_contexts": ["<1-hop>\n\nBy Oda."], **columns}
+    case = read_one(dict(reversed(row.items())) if is_reversed else row)
+    assert case.gold.essential_docs == gold
+    assert gold[0] in {*rank(case), *(chunk.text for chunk in case.chunks)}
