@@ -31,6 +31,8 @@ from greval.records.case import (
     Turn,
 )
 
+COMMON_CHUNKS = ("passages", "paragraphs", "search_results")
+"""Names of chunks under which others have the number of them."""
 FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
     "id": ("example_id", "query_id", "question_id", "_id"),
     "question": ("user_input", "input", "inputs", "request", "vars", "question_text", "query"),
@@ -50,7 +52,7 @@ FIELD_NAMES: Mapping[str, tuple[str, ...]] = {
         *("retrieved_contexts", "contexts", "retrieval_context", "retrieved_context", "context", "context_text"),
         *("context_data", "retriever_result", "documents", "retrieved", "retrieved_docs", "retrieved_documents"),
         *("retrieved_chunks", "retrieved_passages", "retrieved_contents", "docs", "source_documents", "source_nodes"),
-        "ctxs",
+        *("ctxs", *COMMON_CHUNKS),
     ),
     "claims": ("response_claims",),
     "expected_claims": ("gt_answer_claims",),
@@ -66,7 +68,7 @@ FIELD_BY_NAME: Mapping[str, str] = {
 }
 """The field of each known name, in the order of precedence."""
 OWN_FIELDS = frozenset(Case.model_fields)
-SHORT_NAMES = frozenset({"retrieved", "docs", "ctxs", "reply", "pred", "targets", "ideal"})
+SHORT_NAMES = frozenset({"retrieved", "docs", "ctxs", "reply", "pred", "targets", "ideal", *COMMON_CHUNKS})
 """Known names that other words are near to, which are no slips of them."""
 
 SUBFIELDS: Mapping[str, tuple[str, ...]] = {
@@ -578,14 +580,15 @@ def is_traversal_log(names: Iterable[str]) -> bool:
 
 def _find_passed_over(row: Mapping[str, object]) -> dict[str, str]:
     """Return the known names that are ignored in this row, each with the reason."""
-    if row.get("context") is None:
-        return {}
-    if not DEEPEVAL_MARKS.isdisjoint(row):
-        return {"context": "deepeval's ideal context, not what was retrieved"}
+    passed_over = {name: "no texts" for name in COMMON_CHUNKS if isinstance(row.get(name), bool | int | float)}
     text = row.get("context_text")
-    if isinstance(text, str) and not _has_passages(row["context"], text):
-        return {"context": "context_text holds what was retrieved, this does not"}
-    return {}
+    if row.get("context") is None:
+        return passed_over
+    if not DEEPEVAL_MARKS.isdisjoint(row):
+        passed_over["context"] = "deepeval's ideal context, not what was retrieved"
+    elif isinstance(text, str) and not _has_passages(row["context"], text):
+        passed_over["context"] = "context_text holds what was retrieved, this does not"
+    return passed_over
 
 
 def _has_passages(context: object, text: str) -> bool:

@@ -19,14 +19,22 @@ from greval.datasets.field_names import ANSWER_LISTS, MESSAGE_MARKS, SUBFIELDS, 
 from greval.records.case import CLAIM_FIELDS, is_grade_mapping
 
 IDS = ("id", "chunk_id", "_id", "id_", "node_id", "passage_id")
-DOC_IDS = ("doc_id", "document_id", "doc_uri", "source", "file_path", "url", "ref_doc_id", "docid", "file_name")
+DOC_IDS = (
+    *("doc_id", "document_id", "doc_uri", "source", "file_path", "url", "page_url", "ref_doc_id", "docid"),
+    "file_name",
+)
 DOCUMENT_IDS = (*DOC_IDS[:1], *IDS)
 """Names of the id of a document in gold."""
 GRADES = ("grade", "relevance", "label", "gain", "rel", "relevance_label", "relevance_grade", "judgement")
 """Names of the grade of a document that was judged."""
 SCORES = ("score", "relevance_score", "similarity", "_score")
-TEXTS = ("page_content", "content", "paragraph_text", "passage", "chunk_text", "body", "snippet")
+TEXTS = (
+    *("page_content", "content", "contents", "paragraph_text", "passage", "passage_text", "chunk_text", "body"),
+    *("snippet", "page_snippet"),
+)
 """Names of the text of a chunk other than `text`."""
+GOLD_MARKS = ("is_supporting", "is_selected")
+"""Where MuSiQue and MS MARCO mark the passages that answer the question."""
 INNER = ("node", "document", "text_resource", "payload", "_source", "entity")
 """Names of an object inside an item that holds the text, as in the results of LlamaIndex and of databases."""
 METADATA_NAMES = ("metadata", "meta", "extra_info", "payload")
@@ -106,8 +114,22 @@ def read_chunk(item: Mapping[str, object]) -> Mapping[str, object]:
         fields.setdefault("doc_id", source)
     if isinstance(item.get(TITLE), str):
         fields.setdefault("doc_id", item[TITLE])
-    used = {text_name, name, "type", *IDS, *DOC_IDS, *SCORES, TITLE, *fields}
+    used = {text_name, name, "type", *IDS, *DOC_IDS, *SCORES, *GOLD_MARKS, TITLE, *fields}
     return {**fields, **{name: value for name, value in item.items() if name not in used and value is not None}}
+
+
+def list_marked_documents(chunks: object) -> list[object]:
+    """Return the ids of the passages that a data set marks as those that answer the question, or their texts.
+
+    Example:
+        >>> list_marked_documents([{"title": "Notes", "paragraph_text": "By Ada.", "is_supporting": True}])
+        ['Notes']
+    """
+    items = _transpose_chunks(chunks)
+    if not isinstance(items, list | tuple):
+        return []
+    marked = (item for item in items if isinstance(item, Mapping) and find_first(item, GOLD_MARKS) in (True, 1))
+    return [*dict.fromkeys(find_first(read_chunk(item), ("doc_id", "id", "text")) for item in marked)]
 
 
 def _lift_inner(item: Mapping[str, object]) -> Mapping[str, object]:

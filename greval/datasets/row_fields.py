@@ -18,7 +18,13 @@ from greval.datasets.field_names import (
     map_fields,
     split_dotted,
 )
-from greval.datasets.field_values import DOCUMENT_IDS, as_text, find_first, may_be_several
+from greval.datasets.field_values import (
+    DOCUMENT_IDS,
+    as_text,
+    find_first,
+    list_marked_documents,
+    may_be_several,
+)
 from greval.errors import MethodError
 from greval.records.case import Response, is_grade_mapping
 
@@ -141,6 +147,8 @@ def _settle_chunks(settled: MappedRow) -> None:
     chunks = settled.values.get(CHUNKS)
     if (ranked := _read_ranking(chunks, is_expected=name in RANKING_NAMES, gold=gold)) is not None:
         settled.values[CHUNKS] = chunks = ranked
+    elif "gold" not in settled.values and (documents := list_marked_documents(chunks)):
+        settled.values["gold"], settled.names["gold"] = {"essential_docs": documents}, settled.names[CHUNKS]
     for part, (column, value) in settled.chunk_parts.items():
         scored = _read_scores(value) if chunks is None and part in {"id", "doc_id"} else None
         chunks = _join_part(settled, chunks, part, column, value) if scored is None else scored

@@ -429,6 +429,7 @@ def test_a_path_that_is_no_file_is_reported_before_reading(tmp_path, name, told)
                 "gold_titles": "gold.essential_docs",
                 "supporting_facts": "gold.essential_docs",
                 "answer": "expected_answer",
+                "passages": "chunks",
             },
             "expected_answer",
         ),

@@ -184,3 +184,20 @@ def test_gold_texts_and_gold_ids_beside_each_other(columns, gold, is_reversed):
     case = read_one(dict(reversed(row.items())) if is_reversed else row)
     assert case.gold.essential_docs == gold
     assert gold[0] in {*rank(case), *(chunk.text for chunk in case.chunks)}
+
+
+@pytest.mark.parametrize("name", ["passages", "paragraphs", "search_results"])
+def test_a_number_of_passages_is_no_chunk(name):
+    """A number under a name of chunks is left out with the reason, and the row stays a case."""
+    reading = read_records([{"question": "Who?", "answer": "Ada", name: 4}])
+    [case] = reading
+    assert case.chunks is None
+    assert reading.ignored_reasons == {name: "no texts"}
+
+
+def test_marked_passages_are_gold_unless_the_row_has_gold():
+    """The mark of what answers a question is gold; gold of the row itself counts more, and no mark is no gold."""
+    passages = [{"title": "Notes", "paragraph_text": "By Ada.", "is_supporting": True}]
+    assert read_one({"paragraphs": passages}).gold.essential_docs == ("Notes",)
+    assert read_one({"paragraphs": passages, "gold_docs": ["Other"]}).gold.essential_docs == ("Other",)
+    assert read_one({"passages": {"is_selected": [0], "passage_text": ["By Ada."]}}).gold is None
