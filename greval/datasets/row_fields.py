@@ -148,7 +148,8 @@ def _settle_chunks(settled: MappedRow) -> None:
     if (ranked := _read_ranking(chunks, is_expected=name in RANKING_NAMES, gold=gold)) is not None:
         settled.values[CHUNKS] = chunks = ranked
     elif "gold" not in settled.values and (documents := list_marked_documents(chunks)):
-        settled.values["gold"], settled.names["gold"] = {"essential_docs": documents}, settled.names[CHUNKS]
+        settled.values["gold"] = {"essential_docs": documents}
+        settled.names["gold"] = f"{settled.names[CHUNKS]}[*]"
     for part, (column, value) in settled.chunk_parts.items():
         scored = _read_scores(value) if chunks is None and part in {"id", "doc_id"} else None
         chunks = _join_part(settled, chunks, part, column, value) if scored is None else scored
