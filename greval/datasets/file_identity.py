@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 READ_BYTES = 1 << 20
-READER_VERSION = 3
+READER_VERSION = 4
 """The version of the readers. It is increased if the same file is read as different cases, to invalidate digests."""
 
 
