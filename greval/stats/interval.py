@@ -83,7 +83,12 @@ def find_student_quantile(degrees: int, share: float) -> float:
     """
     z = find_normal_quantile(share)
     if share == 0.5 or degrees >= EXPANDED_DEGREES:  # noqa: PLR2004 - the middle
-        terms = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96, (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+        terms = (
+            (z**3 + z) / 4,
+            (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+            (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+            (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92_160,
+        )
         return z + sum(term / float(degrees) ** power for power, term in enumerate(terms, 1))
     low, high, t = 0.0, inf, -z
     for _ in range(MAX_STEPS):
