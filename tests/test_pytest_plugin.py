@@ -372,6 +372,6 @@ def test_a_local_model_judges_here_and_in_workers(folder):
         result.stdout.fnmatch_lines(
             [
                 f"judge local:{model}: 2 results, {calls} calls, {2 - calls} reused answers, *",
-                "correctness *2 *0 *0 *n=2",
+                "correctness *2 *0 *0 *n=2*",
             ]
         )

@@ -43,6 +43,7 @@ def test_a_document_of_every_question_is_found_by_chance_as_well(tmp_path):
     assert (figure.mean, figure.by_chance, figure.p) == (1, 1, 1)
 
 
+@pytest.mark.filterwarnings("ignore:NO ID MET")
 @examples(max_examples=15)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=6))
 def test_by_chance_is_the_mean_over_all_other_questions(tmp_path_factory, pairs):

@@ -129,12 +129,13 @@ def _drop_secrets(content: JsonValue) -> JsonValue:
 
 
 def _iterate_clients(model: BaseChatModel) -> Iterator[object]:
-    """Iterate over the clients of a model, each with the one that it wraps."""
+    """Iterate over the clients of a model, and over those that clients without an address wrap."""
     for name in CLIENT_FIELDS:
         client = getattr(model, name, None)
         if client is not None:
             yield client
-            if (inner := getattr(client, "_client", None)) is not None:
+            # The connections below a client with an address are shared with other models, and keep the first one's.
+            if (inner := getattr(client, "_client", None)) is not None and not _read_text(client, "base_url"):
                 yield inner
 
 

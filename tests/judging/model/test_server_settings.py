@@ -10,6 +10,7 @@ import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.utils import from_env
 from langchain_openai import AzureChatOpenAI, ChatOpenAI
+from langchain_openai.chat_models import _client_utils
 from pydantic import Field, SecretStr
 from tone_metrics import TONE, cases
 
@@ -95,6 +96,27 @@ def test_a_base_url_of_the_environment_is_named_as_before(monkeypatch):
     monkeypatch.setenv("OPENAI_API_BASE", OTHER)
     assert identify(Judge("openai:m"))["base_url"].startswith(OTHER)
     assert identify(Judge("openai:m", base_url=URL))["base_url"] == URL
+
+
+@pytest.fixture
+def _first_model():
+    """Begin and end as a process does in which no model was built before."""
+    shared_connections = (_client_utils._cached_async_httpx_client, _client_utils._cached_sync_httpx_client)
+    for cached in shared_connections:
+        cached.cache_clear()
+    yield
+    for cached in shared_connections:
+        cached.cache_clear()
+
+
+@pytest.mark.usefixtures("_first_model")
+def test_an_address_that_is_no_longer_set_is_forgotten(monkeypatch):
+    """LangChain shares the connections of models without an address; the server of an earlier one is not in them."""
+    judge = Judge("openai:m", options={"organization": "forgetful"})
+    monkeypatch.setenv("OPENAI_BASE_URL", URL)
+    assert identify(judge)["base_url"].startswith(URL)
+    monkeypatch.delenv("OPENAI_BASE_URL")
+    assert "base_url" not in identify(judge)
 
 
 def test_secrets_of_addresses_are_no_part_of_it(monkeypatch):
