@@ -88,7 +88,7 @@ def test_a_generated_client_does_the_work(keyed, generated):
         stored = call("people.put_annotations", run.id, body=annotations)
         assert (stored.annotations, stored.held) == (3, 3)
         assert isinstance(call("figures.measure_agreement", run.id, metric="correctness"), models.DescribedAgreement)
-        assert isinstance(call("figures.report_run", run.id), models.Report)
+        assert isinstance(call("figures.report_run", run.id), models.DescribedReport)
 
         missing = call("runs.show_run", "nothing")
         assert isinstance(missing, models.Problem)
