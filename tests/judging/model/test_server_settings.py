@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -99,14 +100,11 @@ def test_a_base_url_of_the_environment_is_named_as_before(monkeypatch):
 
 
 @pytest.fixture
-def _first_model():
-    """Begin and end as a process does in which no model was built before."""
-    shared_connections = (_client_utils._cached_async_httpx_client, _client_utils._cached_sync_httpx_client)
-    for cached in shared_connections:
-        cached.cache_clear()
-    yield
-    for cached in shared_connections:
-        cached.cache_clear()
+def _first_model(monkeypatch):
+    """Share no connections with models that were built before, as in a new process."""
+    for kind in ("sync", "async"):
+        build = getattr(_client_utils, f"_build_{kind}_httpx_client")
+        monkeypatch.setattr(_client_utils, f"_cached_{kind}_httpx_client", lru_cache(build))
 
 
 @pytest.mark.usefixtures("_first_model")
