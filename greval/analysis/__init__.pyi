@@ -1,7 +1,6 @@
 # Public names of this part that are not in `greval` itself: `from greval.analysis import ...`.
 
-from .chance.api import estimate_chance
-from .chance.records import ChanceEstimate
+from .chance import estimate_chance
 from .comparison.records import Comparison, Contrast
 from .data_summary import DataSummary, summarise_data
 from .diagnosis.records import Diagnosis
@@ -14,7 +13,6 @@ from .history.api import build_history
 from .history.records import MetricHistory, RunHistory
 
 __all__ = [
-    "ChanceEstimate",
     "Comparison",
     "Contrast",
     "DataSummary",

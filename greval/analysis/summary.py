@@ -11,7 +11,6 @@ from typing import Annotated, Literal, assert_never
 
 from pydantic import Field, JsonValue
 
-from greval.analysis.chance.records import ChanceEstimate
 from greval.judging.model.prices import Price
 from greval.records.record import Record
 from greval.records.result import IMPORTED, Usage
@@ -26,7 +25,7 @@ from greval.runs.manifest import (
     read_spending,
     read_stored_escalation,
 )
-from greval.runs.run_reader import check_metric_names
+from greval.runs.run_reader import check_metric_names, read_metrics
 from greval.runs.run_summary import (
     PassSummary,
     ShareSummary,
@@ -37,7 +36,6 @@ from greval.runs.run_summary import (
 )
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter
-from greval.runs.store.exports import read_layout
 from greval.runs.store.plans import (
     CountedPlan,
     count_planned,
@@ -46,7 +44,7 @@ from greval.runs.store.plans import (
     list_stop_reasons,
 )
 from greval.runs.worst_cases import ReportVerdict, WorstCases, list_verdicts, read_worst_cases
-from greval.stats.summary import METHOD, Summary
+from greval.stats.summary import METHOD, ChanceEstimate, Summary
 
 CheckStatus = Literal["passed", "failed", "undecided"]
 
@@ -172,7 +170,7 @@ def build_report(
 
 def _estimate_chance(store: Store, metrics: Sequence[str]) -> tuple[ChanceEstimate, ...]:
     # Imported late: it computes metrics, which most reports do not.
-    from greval.analysis.chance.api import estimate_chance
+    from greval.analysis.chance import estimate_chance
 
     return estimate_chance(store, metrics)
 
@@ -275,10 +273,11 @@ def _sample_verdicts(store: Store, metrics: Sequence[str], show: int) -> Iterato
     """Yield some verdicts of each metric in turn, keeping those of one case together."""
     # Rounded up, so that each metric has a verdict if any is shown.
     share = -(-show // max(1, len(metrics)))
-    judged_metrics = read_layout(store.fact("metrics")).metrics if share else {}
+    stored_metrics = read_metrics(store) if share else {}
     for metric in metrics if share else ():
         results = store.results(ResultFilter(metrics=(metric,)))
-        verdicts = (verdict for result in results for verdict in list_verdicts(result, judged_metrics.get(metric)))
+        judged = stored_metrics[metric].judged if metric in stored_metrics else None
+        verdicts = (verdict for result in results for verdict in list_verdicts(result, judged))
         yield from islice(verdicts, share)
 
 

@@ -12,7 +12,6 @@ from math import isfinite
 from pathlib import PurePath
 from uuid import UUID
 
-from greval._util.joins import NAME_SHAPE, find_shape
 from greval._util.wording import find_typo
 from greval.datasets.conversations import unwrap_serialised
 from greval.datasets.field_names import ANSWER_LISTS, MESSAGE_MARKS, SUBFIELDS, TYPO_PREFIX, MappedRow, find_aliased
@@ -421,8 +420,13 @@ def may_be_several(text: str) -> bool:
         [True, True, False, False, False]
     """
     words = text.split()
-    shapes = {find_shape(word) for word in words} if len(words) > 1 else {NAME_SHAPE}
-    return _SEPARATOR.search(text.strip()) is not None or (len(shapes) == 1 and NAME_SHAPE not in shapes)
+    if len(words) < 2 or _SEPARATOR.search(text.strip()):  # noqa: PLR2004 - one word is one name
+        return _SEPARATOR.search(text.strip()) is not None
+    # Imported where it is called: most texts are one word or have a separator.
+    from greval._util.joins import NAME_SHAPE, find_shape
+
+    shapes = {find_shape(word) for word in words}
+    return len(shapes) == 1 and NAME_SHAPE not in shapes
 
 
 def _convert_nodes(value: object) -> object:

@@ -18,6 +18,8 @@ from greval.records.case import CLAIM_PREFIXES, ClaimField, Count, Tags
 from greval.records.record import Record, StorableText
 from greval.records.scale import Value
 
+TEXTS_FIELD = "texts"
+"""The field of a JSON line with the texts of the case."""
 FailureKind = Literal[
     "refusal",
     "content_filter",

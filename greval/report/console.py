@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from greval._util.wording import format_count, format_names
-from greval.analysis.chance.records import ChanceEstimate
 from greval.analysis.summary import CheckStatus, GateCheck, ImportSource, MetricSpending, Report
 from greval.datasets.row_faults import describe_row_faults
 from greval.records.judgement_text import format_details
@@ -34,7 +33,7 @@ from greval.runs.manifest import format_judges
 from greval.runs.run_summary import ShareSummary
 from greval.runs.worst_cases import ReportVerdict, WorstCase, WorstCases
 from greval.stats.interval import MeasuredValue, build_measured
-from greval.stats.summary import Summary
+from greval.stats.summary import ChanceEstimate, Summary
 
 MAX_OTHER_VALUES = 5
 MAX_SERVED_MODELS = 5

@@ -66,7 +66,6 @@ from greval.runs.run_summary import ShareSummary, summarise_run, summarise_share
 from greval.runs.runnable import compile_metrics
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter
-from greval.runs.store.exports import build_frame, read_layout
 from greval.runs.store.plans import PlannedVersion
 from greval.runs.store.writer import StoreWriter
 from greval.runs.worker import JudgingLoop
@@ -154,6 +153,8 @@ class Run(NotebookDisplay):
             >>> run.frame(texts=True)[["question", "number"]].values.tolist()
             [['Who?', 1.5]]
         """
+        from greval.runs.store.exports import build_frame, read_layout
+
         with Store.open(self.folder) as store, store.snapshot():
             lines = add_texts(store, store.lines()) if texts else store.lines()
             return build_frame(lines, read_layout(store.fact("metrics")).model_copy(update={"texts": texts}))

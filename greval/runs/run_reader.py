@@ -19,11 +19,10 @@ from greval.records.case import CLAIM_FIELDS, Case, ClaimField, format_history
 from greval.records.formula_metric import StoredMetric, parse_stored_metrics
 from greval.records.metric import JudgedMetric
 from greval.records.metric_input import compute_keys, fill_claims, format_item, get_item_texts, list_items, narrow_case
-from greval.records.result import CLAIM_LISTS, Result, map_values
+from greval.records.result import CLAIM_LISTS, TEXTS_FIELD, Result, map_values
 from greval.records.scale import Scale, ScaleDirection, find_direction
 from greval.runs.store import Store
 from greval.runs.store.disk import ResultFilter
-from greval.runs.store.exports import TEXTS_FIELD
 from greval.runs.store.reader import METRIC_VERSION
 
 MAX_CACHED_CASES = 16

@@ -22,7 +22,6 @@ from greval.records.scale import MeasureScale, Scale
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
 from greval.runs.store.disk import COST_COLUMNS, ResultFilter
-from greval.runs.store.exports import read_layout
 from greval.runs.store.plans import COUNTED
 from greval.runs.store.reader import NEWEST
 from greval.stats.interval import Interval, wilson_interval
@@ -119,8 +118,9 @@ def summarise_shares(store: Store, by: Sequence[str] = ()) -> tuple[ShareSummary
     """
     return tuple(
         summary
-        for metric in read_layout(store.fact("metrics")).metrics.values()
-        if (names := [name for name, note in metric.notes.items() if isinstance(note, ShareNote)])
+        for stored in read_metrics(store).values()
+        if (metric := stored.judged)
+        and (names := [name for name, note in metric.notes.items() if isinstance(note, ShareNote)])
         for summary in _summarise_metric(store, metric, names, by)
     )
 

@@ -1,8 +1,9 @@
 # Public names of this part that are not in `greval` itself: `from greval.stats import ...`.
 
-from .summary import Summary, summarise
+from .summary import ChanceEstimate, Summary, summarise
 
 __all__ = [
+    "ChanceEstimate",
     "Summary",
     "summarise",
 ]

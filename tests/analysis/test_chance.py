@@ -9,7 +9,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from greval import Case, evaluate, load_metric
-from greval.analysis.chance.api import MAX_ROUNDS, estimate_chance
+from greval.analysis.chance import MAX_ROUNDS, estimate_chance
 from greval.analysis.summary import build_report
 from greval.metrics.computed.outcomes import compute_outcome
 from greval.runs.store import Store

@@ -21,7 +21,7 @@ from greval.records.judgement_text import find_cited_items, is_share
 from greval.records.metric import JudgedMetric
 from greval.records.note import ShareNote
 from greval.records.record import Record
-from greval.records.result import Result
+from greval.records.result import TEXTS_FIELD, Result
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,8 +44,6 @@ SHARE_SUFFIXES = ("", ".count", ".of")
 """The suffixes of the columns of a share: the share, the number of matching entries, and that of all entries."""
 TEXT_COLUMNS = ("question", "answer", "expected_answer", "item_text")
 """The columns of the texts of the case, which are present on request."""
-TEXTS_FIELD = "texts"
-"""The field of a JSON line with the texts of the case."""
 _MARKS = frozenset(
     {"number", "failure", "judge", "tier", "fingerprint", "calls", "input_tokens", "output_tokens", "cited_items"}
     | {"findings", "contradictions", "outcome", "usage"}

@@ -19,7 +19,6 @@ from greval._util.row_index import RowIndex, hash_key
 from greval.records.case import Case
 from greval.records.result import Result
 from greval.runs.store.disk import ANY_RESULT, ResultFilter, connect_log
-from greval.runs.store.exports import build_frame, read_layout
 from greval.runs.store.plans import COUNTED, COUNTED_CASE, RESULT_PLAN, CountedPlan
 
 if TYPE_CHECKING:
@@ -214,6 +213,8 @@ class Store(CloseOnExit):
         Raises:
             MissingExtraError: If pandas is not installed.
         """
+        from greval.runs.store.exports import build_frame, read_layout
+
         return build_frame(self.lines(), read_layout(self.fact("metrics")))
 
     def calls(self, result_filter: ResultFilter = ANY_RESULT) -> Iterator[JudgeCall]:

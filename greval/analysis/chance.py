@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from greval._util.arguments import resolve_run_folder
-from greval.analysis.chance.records import ChanceEstimate
 from greval.analysis.diagnosis.api import read_newest_cases
 from greval.errors import DefinitionError
 from greval.metrics.computed.outcomes import compute_outcome
@@ -25,6 +24,7 @@ from greval.records.metric_input import explain_missing_needs
 from greval.records.scale import find_direction
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store
+from greval.stats.summary import ChanceEstimate
 
 if TYPE_CHECKING:
     from greval.runs.evaluation import Run
