@@ -56,7 +56,7 @@ TAGS = {
     "langserve": "Each metric as a LangServe runnable, for `RemoteRunnable`.",
     "datasets": "Files of cases that runs judge.",
     "runs": "Judge a data set in the background: start, follow, read, cancel, resume, delete.",
-    "figures": "What a run found: report, comparison, agreement with people, estimates.",
+    "figures": "What a run found: report, comparison, agreement with people, estimates; and the history of many runs.",
     "downloads": "Results, reports, comparisons and data sets as files.",
     "people": "People's judgements of a run: as files, or by Argilla.",
     "usage": "What you used, and what the operator allows.",

@@ -40,7 +40,7 @@ MEANING = (
     *("POST /v1/evaluate", "POST /v1/runs/import", "POST /v1/forecast", "POST /v1/runs/probe", "POST /v1/runs/align"),
     *("GET /v1/runs/{id}/compare", "GET /v1/runs/{id}/agreement", "GET /v1/runs/{id}/estimate"),
     *("GET /v1/runs/{id}/results.csv", "GET /v1/runs/{id}/results.jsonl", "GET /v1/runs/{id}/diagnose"),
-    *("GET /v1/runs/{id}/label-sheet.csv", "GET /v1/runs/{id}/label-sheet.xlsx"),
+    *("GET /v1/runs/{id}/label-sheet.csv", "GET /v1/runs/{id}/label-sheet.xlsx", "GET /v1/history"),
     *(
         "GET /v1/runs/{id}/metrics.zip",
         "GET /v1/runs/{id}/report.html",

@@ -81,6 +81,7 @@ def test_every_operation_on_a_thing_of_another_tenant_is_404(tenants):
         ("GET /v1/runs/MINE/compare?against=RUN", None),
         ("GET /v1/runs/MINE/compare.html?against=RUN", None),
         ("GET /v1/runs/MINE/panel?metric=correctness&run=RUN", None),
+        ("GET /v1/history?run=MINE&run=RUN", None),
     ],
 )
 def test_a_request_cannot_name_things_of_another_tenant(tenants, bens, request_line, body):

@@ -64,7 +64,7 @@ def build_history(
     found = sorted(map(_read_run, list_run_folders(folders)), key=lambda run: (run.began, run.folder))
     runs = found[-last:] if last else found
     if len(runs) < 2:  # noqa: PLR2004 - a history
-        where = ", ".join(map(str, folders))
+        where = ", ".join(map(str, folders)) or "history"
         raise DataError(f"{where}: expected two runs or more, found {len(runs)}; name run folders, or a folder of them")
     scores, stored = ScoreColumns(), list[Mapping[str, StoredMetric]]()
     for number, run in enumerate(runs):

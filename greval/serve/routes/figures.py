@@ -71,19 +71,17 @@ COMMON = {304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422, 5
 
 
 @dataclass
-class RunFigures:
-    """Responds with analyses of a client's run."""
+class FigureResponder:
+    """Responds with analyses of a client's runs."""
 
     request: Request
     tasks: TheTasks
-    folder: JudgedFolder
 
-    async def respond(self, make: Callable[..., Record], *other_folders: Path, **options: Any) -> Response:  # noqa: ANN401 - what the function takes
-        """Return an analysis of the run and others, computed in a child process, or cached if they are unchanged."""
-        folders = (self.folder, *other_folders)
+    async def respond(self, make: Callable[..., Record], *folders: Path, **options: Any) -> Response:  # noqa: ANN401 - what the function takes
+        """Return an analysis of runs, computed in a child process, or cached if they are unchanged."""
         # Hashable, because they are a part of the key.
         options = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
-        stamps = tuple([await self.tasks.run_in_thread(read_run_stamp, folder) for folder in folders])
+        stamps = await self.tasks.run_in_thread(lambda: tuple(map(read_run_stamp, folders)))
         key = (make.__qualname__, stamps, tuple(options.items()))
         workers, tenant = self.tasks.service.workers, self.tasks.tenant.name
         compute = partial(workers.run_to_json, tenant, compute_figure, make, folders, options)
@@ -94,15 +92,29 @@ class RunFigures:
         content = await self._cache.get_json(key, compute)
         return JsonContent(content, headers=build_headers(etag))
 
+    @property
+    def _cache(self) -> FigureCache:
+        return cast("FigureCache", self.request.app.state.figures)
+
+
+TheFigures = Annotated[FigureResponder, Depends()]
+
+
+@dataclass
+class RunFigures(FigureResponder):
+    """Responds with analyses of the run that the path of a request names."""
+
+    folder: JudgedFolder
+
+    async def respond(self, make: Callable[..., Record], *other_folders: Path, **options: Any) -> Response:  # noqa: ANN401 - as above
+        """Return an analysis of the run and others, as `FigureResponder` does."""
+        return await super().respond(make, self.folder, *other_folders, **options)
+
     async def prepare(self, make: Callable[[Path], None]) -> None:
         """Begin to prepare the run for later requests in a child process, once for its present state."""
         stamp = await self.tasks.run_in_thread(read_run_stamp, self.folder)
         workers, tenant = self.tasks.service.workers, self.tasks.tenant.name
         self._cache.begin((make.__qualname__, stamp), partial(workers.run_to_json, tenant, make, self.folder))
-
-    @property
-    def _cache(self) -> FigureCache:
-        return cast("FigureCache", self.request.app.state.figures)
 
 
 TheRunFigures = Annotated[RunFigures, Depends()]
