@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from runs_made import read_json, run, upload
 
 from greval.metrics.library import predefined
 
@@ -63,26 +62,3 @@ def test_unknown_metrics_and_addresses_are_shown_as_such(visit):
     assert visit.at.locator(".metric-list a").count()
     visit.open("what/is/this/place")
     visit.sees("Nothing is here")
-
-
-@pytest.mark.nightly
-def test_shows_a_metric_over_its_runs(visit, demo):
-    """Each run that judged by a metric has its mean with the interval, the newest last; others are not there."""
-    visit.open("library/token_f1")
-    history = visit.at.locator("details.history")
-    history.locator("summary").click()
-    history.get_by_text("No run judged by it yet.").wait_for()
-    data = upload(visit.url, demo)
-    run_ids = [
-        run(visit.url, data, metrics, name=name) for name, metrics in (("old", ["token_f1"]), ("other", ["latency"]))
-    ]
-    run_ids.append(run(visit.url, data, ["token_f1", "latency"], name="new"))
-    visit.open("runs").open("library/token_f1")
-    history.locator("summary").click()
-    rows = history.locator("tbody tr")
-    visit.until(lambda: rows.count() == 4)
-    row_texts = rows.all_inner_texts()
-    assert [text.split()[0] for text in row_texts] == ["old", "old", "new", "new"]
-    summaries = read_json(visit.url, f"/v1/runs/{run_ids[0]}/report")["summaries"]
-    for summary, text in zip(summaries, row_texts, strict=False):
-        assert f"{summary['mean']:.2f} [{summary['interval']['low']:.2f}, {summary['interval']['high']:.2f}]" in text

@@ -56,6 +56,9 @@ def places(server, demo):
         f"runs/{run_id}?tab=cases&beside=run%3A{earlier}",
         f"compare?run={run_id}&baseline=local",
         f"compare?run={run_id}&against={earlier}",
+        "history",
+        "history?metric=correctness",
+        "history?metric=answer_quality",
     )
 
 

@@ -9,6 +9,7 @@ import { startTheme } from "./theme.js";
 import { CaseView } from "./views/case.js";
 import { CompareView } from "./views/compare.js";
 import { DatasetsView, DatasetView } from "./views/datasets.js";
+import { HistoryView } from "./views/history.js";
 import { LabelView } from "./views/label.js";
 import { LibraryView } from "./views/library.js";
 import { MetricEditorView } from "./views/metric_editor.js";
@@ -46,6 +47,7 @@ const showProblem = startRouter(document.getElementById("main"), [
   [["runs", "ID", "case"], CaseView],
   [["runs", "ID", "label"], LabelView],
   [["compare"], CompareView, () => "compare"],
+  [["history"], HistoryView, () => "history"],
   [["missing"], MissingView],
 ]);
 addEventListener("unhandledrejection", (event) => {

@@ -8,7 +8,8 @@ import { Badge } from "./badge.js";
 import { IntervalAxis, IntervalPlot } from "./interval_plot.js";
 import { TableHead } from "./table.js";
 
-const TONES = { better: "good", worse: "bad" };
+/** The tones of verdicts. */
+export const TONES = { better: "good", worse: "bad" };
 const NO_NAME = "(none)";
 const NAMELESS = [NO_NAME, "now"]; // how a comparison names the cases without a method
 const HOW_TO_READ = "MDD: the minimum detectable difference at 80 % power; a smaller one would be missed by more than 20 % "
@@ -112,7 +113,8 @@ function ContrastRow({ contrast, span, address }) {
     </tr>`;
 }
 
-function formatDifference({ difference, interval }) {
+/** A difference with its interval, if it has one. */
+export function formatDifference({ difference, interval }) {
   if (difference === null) return "–";
   const write = decimals(difference, interval?.low, interval?.high);
   const ends = interval ? ` [${signed(write, interval.low)}, ${signed(write, interval.high)}]` : "";

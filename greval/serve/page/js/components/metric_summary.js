@@ -40,6 +40,7 @@ export function MetricSummary({ run, name, summaries, metric, listed, by, pendin
         <h2 class="mono" id=${`summary-${name}`}><${MetricLink} name=${name} /></h2>
         <span class="soft small">${describeScale(scale)}</span>
         <a class="small" href=${at(["runs", run], { tab: "cases", metric: name, sort: name })}>Worst cases<span class="unseen"> of ${name}</span></a>
+        <a class="small" href=${at("history", { metric: name })}>History<span class="unseen"> of ${name}</span></a>
       </header>
       <div class="scroll"><table class="figures">
         <${TableHead} columns=${columns} />

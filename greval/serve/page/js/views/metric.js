@@ -5,7 +5,6 @@ import { announce } from "../announce.js";
 import { get, name as part } from "../api.js";
 import { Badge, MetricBadges } from "../components/badge.js";
 import { CopyButton } from "../components/fields.js";
-import { MetricHistory } from "../components/metric_history.js";
 import { Problem } from "../components/notices.js";
 import { Text } from "../components/text.js";
 import { figure } from "../format.js";
@@ -40,6 +39,7 @@ const MetricDetails = ({ metric, heading }) => html`
           ? html`<a class="button" href=${at(["metrics", metric.name, "edit"])}>Edit</a>`
           : html`<a class="button" href=${at(["metrics", "new"], { from: metric.name })}>Copy and edit</a>`)}
         <a class="button" href=${at("playground", { metric: metric.name })}>Try it</a>
+        <a class="button" href=${at("history", { metric: metric.name })}>History</a>
       </div>
     </header>
     <p class="lead"><${Text}>${metric.description}<//></p>
@@ -51,7 +51,6 @@ const MetricDetails = ({ metric, heading }) => html`
     ${hasEntries(metric.notes) && html`<${Section} title="Also told"><${NoteDefinitions} notes=${metric.notes} /><//>`}
     ${hasEntries(metric.uses) && html`<${Section} title="Builds on"><${UsedMetrics} uses=${metric.uses} /><//>`}
     ${metric.judge && html`<${Section} title="Judge"><p class="mono"><${Text}>${metric.judge.model ?? metric.judge}<//></p><//>`}
-    <${MetricHistory} key=${metric.name} metric=${metric} />
     ${metric.yaml && html`<${MetricFile} yaml=${metric.yaml} />`}
   </article>`;
 
