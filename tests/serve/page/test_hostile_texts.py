@@ -121,7 +121,7 @@ def test_runs_of_a_metric_and_a_walk_keep_text(visit, evil):
     """Methods in the history of a metric, and the nodes and labels of a walk that is drawn, are shown as they are."""
     run(visit.url, evil[1], ["evil_metric"], name="evil")
     visit.open("history?metric=evil_metric")
-    visit.until(lambda: PLAIN in visit.text("section h2"))
+    visit.until(lambda: PLAIN in visit.text("main"))
     case = {
         "question": EVIL,
         "traversal": {"start_nodes": [EVIL], "traversed_edges": [[EVIL, EVIL, f"{EVIL} 2"]], "final_nodes": [EVIL]},
