@@ -36,6 +36,7 @@ PART ?= tests
 TEST := $(BIN)/python -m pytest
 PARALLEL := $(TEST) -n 3 --dist loadfile
 NIGHTLY := $(TEST) --hypothesis-profile=nightly --ignore=$(REAL_ARGILLA)/test_sdk.py
+NIGHTLY_KINDS := nightly-plain nightly-cluster nightly-browser nightly-argilla nightly-sdk
 COVERAGE := --cov=greval --cov-branch --cov-report= --cov-fail-under=0
 files_with = $(shell grep -rlw $(1) tests --include='test_*.py')
 
@@ -44,7 +45,7 @@ unexport PYTHONDONTWRITEBYTECODE
 export MYPY_CACHE_DIR := $(VENV)/.mypy_cache
 
 .PHONY: demo serve test test-core test-docs test-services test-server test-model test-browser test-argilla test-cluster \
-  test-published test-nightly test-without-apps environments browser check docs golden sbom lock clean
+  test-published test-nightly $(NIGHTLY_KINDS) test-without-apps environments browser check docs golden sbom lock clean
 
 demo: $(USE)
 	$(BIN)/greval demo --fetch
@@ -92,15 +93,22 @@ test-without-apps: $(DEV)
 	cd $(CORE) && PYTHONPATH=$(abspath $(CORE)) $(abspath $(BIN))/python -m pytest -n 3 --dist loadfile -p no:schemathesis \
 	  $(addprefix --ignore=,$(REAL_ARGILLA) $(DOCS) tests/test_architecture.py tests/test_dependencies.py tests/test_glossary.py)
 
-# a part without tests of one kind is no failure, for which pytest exits with 5
+# each kind of tests runs, also if one before it failed
 test-nightly: $(DEV) $(CLIENT) $(SDK)
-	$(NIGHTLY) -n 3 --dist loadfile -m 'not (argilla_server or browser or cluster)' $(COVERAGE) $(PART) || test $$? -eq 5
-	$(NIGHTLY) -m cluster $(PART) || test $$? -eq 5
-	$(NIGHTLY) -n 2 --dist loadfile -m browser $(PART) || test $$? -eq 5
-	$(NIGHTLY) -m argilla_server $(PART) || test $$? -eq 5
-	$(VENV)/argilla-sdk/bin/python -m pytest -m argilla_server $(REAL_ARGILLA)/test_sdk.py
-	$(if $(filter tests,$(PART)),@$(MAKE) --no-print-directory test-without-apps)
+	@$(MAKE) --no-print-directory --keep-going $(NIGHTLY_KINDS) $(if $(filter tests,$(PART)),test-without-apps)
 	$(BIN)/python -m coverage report $(if $(filter-out tests,$(PART)),--fail-under=0)
+
+# a part without tests of one kind is no failure, for which pytest exits with 5
+nightly-plain:
+	$(NIGHTLY) -n 3 --dist loadfile -m 'not (argilla_server or browser or cluster)' $(COVERAGE) $(PART) || test $$? -eq 5
+nightly-cluster:
+	$(NIGHTLY) -m cluster $(PART) || test $$? -eq 5
+nightly-browser:
+	$(NIGHTLY) -n 2 --dist loadfile -m browser $(PART) || test $$? -eq 5
+nightly-argilla:
+	$(NIGHTLY) -m argilla_server $(PART) || test $$? -eq 5
+nightly-sdk:
+	$(VENV)/argilla-sdk/bin/python -m pytest -m argilla_server $(REAL_ARGILLA)/test_sdk.py
 
 environments: $(DEV) $(CLIENT) $(SDK)
 
