@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from math import sqrt
+from math import prod, sqrt
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -15,11 +15,13 @@ Floats = NDArray[np.float64]
 
 ALPHA = 0.05
 """The probability of a false alarm in a whole history without a change."""
-PERIODS: tuple[tuple[int, float], ...] = ((4, 0.04), (24, 0.82), (120, 0.11))
-"""Up to which look, and which share of `ALPHA` the looks of a period have; those after the last share the rest.
-
-The first looks have little, because a few runs before say too little of a level to show a change of it.
-"""
+FIRST_LOOKS, FIRST_SHARE = 4, 0.02
+"""The first looks, and the share of `ALPHA` that they have: so few runs before say too little to show a change."""
+MAIN_LOOKS = 24
+"""Up to this look, shares fall with the root of its number, so that most looks find a change about equally well: with
+more runs before, the same difference is clearer. Later shares fall with the fourth power, so that they have a sum."""
+LATER_SUM = (MAIN_LOOKS - 1) / 3 / sqrt(MAIN_LOOKS)
+SHARE_UNIT = (1 - FIRST_SHARE) / (sum(1 / sqrt(look) for look in range(FIRST_LOOKS + 1, MAIN_LOOKS + 1)) + LATER_SUM)
 WINDOWS: Mapping[int, float] = {1: 0.12, 2: 0.85, 4: 0.03}
 """How many of the newest runs are compared with those before, and which share of a look each number has."""
 WORSE_SHARE = 0.95
@@ -113,12 +115,13 @@ def spend_error(look: int) -> float:
         >>> round(sum(map(spend_error, range(1, 100_000))), 3)
         1.0
     """
-    begin, remaining = 0, 1.0
-    for end, share in PERIODS:
-        if look <= end:
-            return share / (end - begin)
-        begin, remaining = end, remaining - share
-    return remaining * begin / (look * (look - 1))
+    if look <= FIRST_LOOKS:
+        return FIRST_SHARE / FIRST_LOOKS
+    if look <= MAIN_LOOKS:
+        return SHARE_UNIT / sqrt(look)
+    # A telescoping product in place of the power: the sum over all later looks is a fraction.
+    decline = prod(range(MAIN_LOOKS - 1, MAIN_LOOKS + 3)) / prod(range(look - 1, look + 3))
+    return SHARE_UNIT / sqrt(MAIN_LOOKS) * decline
 
 
 def find_change_points(
