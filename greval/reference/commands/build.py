@@ -31,6 +31,8 @@ STEPS: Mapping[str, str] = {
     "graph": "building the graph, the vectors and the words",
 }
 
+FORECAST_SECONDS = 10
+"""Embedding that takes less time is not forecast."""
 MAX_ENDINGS = 5
 """The most endings of files that are listed."""
 
@@ -150,8 +152,23 @@ def _format_endings(counts: Mapping[str, int]) -> str:
 
 
 def _show_progress(bar: ProgressBar, progress: BuildProgress) -> None:
+    if progress.forecast and progress.forecast >= FORECAST_SECONDS:
+        bar.print_line(format_embedding_forecast(progress))
     snapshot = Progress(total=progress.total, done=progress.done, failed=progress.failed, seconds=progress.seconds)
     bar.show(snapshot, format_build_progress(progress))
+
+
+def format_embedding_forecast(progress: BuildProgress) -> str:
+    """Format how long embedding will take as one line.
+
+    Example:
+        >>> from greval.reference.building import BuildProgress
+        >>> format_embedding_forecast(BuildProgress(step="embedding", done=8, total=150, forecast=147))
+        'embedding 150 chunks will take about 2 min 27 s; --embedding tfidf is much faster'
+    """
+    chunks = format_count(progress.total or 0, "chunk")
+    duration = format_duration(progress.forecast or 0)
+    return f"embedding {chunks} will take about {duration}; --embedding tfidf is much faster"
 
 
 def format_build_progress(progress: BuildProgress) -> str:

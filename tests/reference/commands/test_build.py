@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from reference_indexes import make_documents
 
-from greval.reference.building import BuildReport
+from greval.reference.building import BuildProgress, BuildReport
 from greval.reference.commands.build import parse_pairs
 from greval.reference.index import ReferenceIndex
 from greval.reference.settings import ResolutionSettings
@@ -117,3 +117,18 @@ def test_caps_reach_the_extraction(documents, tmp_path, monkeypatch, greval_says
     assert greval_says(*words)[0] == 0
     ((calls, cost, _),) = given
     assert (calls, cost) == (9, 0.5)
+
+
+@pytest.mark.parametrize("forecast", [None, 9.0, 147.0])
+def test_a_long_embedding_is_forecast(documents, tmp_path, monkeypatch, greval_says, forecast):
+    """A line says how long it will take, but not if it is short or if the command is quiet."""
+
+    def build(sources, folder, settings, on_progress, **_):
+        on_progress(BuildProgress(step="embedding", done=8, total=150, forecast=forecast))
+        return BuildReport(folder=str(folder))
+
+    monkeypatch.setattr("greval.reference.building.build_index", build)
+    words = ("index", "build", documents, "-o", tmp_path / "index")
+    line = "embedding 150 chunks will take about 2 min 27 s; --embedding tfidf is much faster\n"
+    assert (line in greval_says(*words)[2]) == (forecast == 147)
+    assert "will take" not in greval_says(*words, "-q")[2]
