@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import log10
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -54,7 +55,7 @@ class WalkedEdge(NamedTuple):
 class SearchFindings:
     """What a search found.
 
-    Linked entities are the start nodes. `fallback` says why the search used vectors only; empty if it did not.
+    Linked entities are the start nodes. `fallback` says why the graph was not searched; empty if it was.
     """
 
     chunks: tuple[tuple[int, float], ...] = ()
@@ -107,7 +108,8 @@ class QuestionSearch:
         if search not in _GRAPH_SEARCHES:
             choices = ", ".join([*TEXT_SEARCHES, *_GRAPH_SEARCHES])
             raise MethodError(f"search: expected one of {choices} here, got {search!r}, which asks a model")
-        if linked := self.link(settings.linking):
+        linked = self.link(settings.linking)
+        if linked or (search == "hybrid" and settings.words):
             return _GRAPH_SEARCHES[search](self, settings, linked)
         return replace(_search_basic(self, settings), fallback=NOTHING_LINKED)
 
@@ -143,6 +145,13 @@ class QuestionSearch:
         )
         return dict(zip(map(int, positions), map(float, scores), strict=True))
 
+    def search_words(self, k: int) -> dict[int, float]:
+        """Return the scores of the chunks that have most of the question's words, by BM25."""
+        positions, scores = self.compute_once(
+            ("words", k), lambda: self.index.words.search(self.question, k, self.allowed)
+        )
+        return dict(zip(map(int, positions), map(float, scores), strict=True))
+
     def link(self, threshold: float) -> tuple[LinkedEntity, ...]:
         """Return the entities of the question that an allowed chunk mentions."""
 
@@ -160,8 +169,7 @@ def _search_basic(query: QuestionSearch, settings: SearchSettings) -> SearchFind
 
 
 def _search_words(query: QuestionSearch, settings: SearchSettings) -> SearchFindings:
-    positions, scores = query.index.words.search(query.question, settings.k, query.allowed)
-    return SearchFindings(chunks=tuple(zip(map(int, positions), map(float, scores), strict=True)))
+    return SearchFindings(chunks=tuple(query.search_words(settings.k).items()))
 
 
 def _search_graph(query: QuestionSearch, settings: SearchSettings, linked: Linked) -> SearchFindings:
@@ -178,25 +186,39 @@ def _search_local(query: QuestionSearch, settings: SearchSettings, linked: Linke
 
 
 def _search_hybrid(query: QuestionSearch, settings: SearchSettings, linked: Linked) -> SearchFindings:
-    vector = query.search_vectors(settings.top_k)
-    chunks, graph_scores, log = _explore_graph(query, settings, linked)
-    # Chunks that only the graph finds keep its order, so that no other of them can be among the first k.
-    candidates = list(dict.fromkeys([*chunks[: max(settings.k, settings.top_k)].tolist(), *vector]))
-    places = np.full(query.tables.chunks, -1)
-    places[chunks] = np.arange(len(chunks))
-    ranks = {chunk: int(places[chunk]) + 1 for chunk in candidates if places[chunk] >= 0}
-    scores = {chunk: float(graph_scores[rank - 1]) for chunk, rank in ranks.items()}
+    """Fuse the rankings by vectors, by words and by the graph, which ranks nothing if no entity is linked."""
+    top_k = settings.top_k if linked else max(settings.k, settings.top_k)
+    vector = query.search_vectors(top_k)
+    words = query.search_words(top_k) if settings.words else {}
+    log = SearchFindings(fallback=NOTHING_LINKED)
+    ranks: dict[int, int] = {}
+    scores: dict[int, float] = {}
+    if linked:
+        chunks, graph_scores, log = _explore_graph(query, settings, linked)
+        # Chunks that only the graph finds keep its order, so that no other of them can be among the first k.
+        candidates = dict.fromkeys([*chunks[: max(settings.k, settings.top_k)].tolist(), *vector, *words])
+        places = np.full(query.tables.chunks, -1)
+        places[chunks] = np.arange(len(chunks))
+        ranks = {chunk: int(places[chunk]) + 1 for chunk in candidates if places[chunk] >= 0}
+        scores = {chunk: float(graph_scores[rank - 1]) for chunk, rank in ranks.items()}
+    alpha = settings.alpha if linked else 1.0
+    weights = (alpha * (1 - settings.words), alpha * settings.words, 1 - alpha)
     match settings.fusion:
         case "weighted":
-            fused = fuse_weighted(vector, scores, settings.alpha)
+            fused = fuse_weighted((vector, words, scores), weights)
         case "minmax":
-            fused = fuse_minmax(vector, scores, settings.alpha)
+            # PageRanks span several orders of magnitude: without logarithms, a few would hide all others.
+            fused = fuse_minmax((vector, words, {chunk: log10(score) for chunk, score in scores.items()}), weights)
         case "rrf":
-            vector_ranks = {position: rank for rank, position in enumerate(vector, 1)}
-            fused = fuse_ranks([vector_ranks, ranks], settings.rrf_k)
-    last = len(chunks) + 1
+            fused = fuse_ranks((_number_ranks(vector), _number_ranks(words), ranks), weights, settings.rrf_k)
+    last = query.tables.chunks + 1
     order = sorted(fused, key=lambda chunk: (-fused[chunk], ranks.get(chunk, last), -vector.get(chunk, 0.0), chunk))
     return replace(log, chunks=tuple((chunk, fused[chunk]) for chunk in order[: settings.k]))
+
+
+def _number_ranks(scores: Mapping[int, float]) -> dict[int, int]:
+    """Return the ranks of items, best first, from 1."""
+    return {item: rank for rank, item in enumerate(scores, 1)}
 
 
 _GRAPH_SEARCHES: Mapping[str, Callable[[QuestionSearch, SearchSettings, Linked], SearchFindings]] = {
@@ -204,7 +226,7 @@ _GRAPH_SEARCHES: Mapping[str, Callable[[QuestionSearch, SearchSettings, Linked],
     "local": _search_local,
     "hybrid": _search_hybrid,
 }
-"""The searches from the entities of the question. Without such an entity, vectors are searched."""
+"""The searches from the entities of the question. Without such an entity, texts are searched."""
 
 
 def _put_chunks(log: SearchFindings, positions: Positions, scores: Scores) -> SearchFindings:

@@ -62,17 +62,18 @@ class IndexSettings(Record):
 class SearchSettings(Record):
     """How an index is searched.
 
-    The numbers are those of the published pipeline, which fuses by `weighted` and scores by `activation`. The defaults
-    `minmax` and `pagerank` did better on questions of several hops; see docs/design/decisions/0023.
+    The numbers are those of the published pipeline, which fuses by `weighted`, scores by `activation` and has no words.
+    The defaults `minmax`, `pagerank` and `words` are those of docs/design/decisions/0023.
 
     Args:
         k: The number of chunks returned.
-        top_k: The number of chunks that the vector search contributes.
+        top_k: The number of chunks that the vector search and the search of words contribute each.
         depth: The number of steps of the traversal from the entities of the question.
         decay: The factor by which activation falls at each step.
-        alpha: The weight of the vector score in the weighted fusion; the graph score has the rest.
-        fusion: `weighted` (sum of scores divided by the highest), `minmax` (sum of vector scores and logarithms of
-            graph scores, each scaled from the lowest to the highest) or `rrf` (reciprocal rank fusion).
+        alpha: The weight of vectors and words in the fusion; the graph has the rest.
+        words: The share of this weight that words (BM25) have; vectors have the rest, and with 0 all of it.
+        fusion: A weighted sum: of scores divided by the highest (`weighted`), of scores scaled from the lowest to the
+            highest, those of the graph as logarithms (`minmax`), or of reciprocal ranks (`rrf`).
         rrf_k: The constant of reciprocal rank fusion.
         graph: How the graph scores chunks: by `activation`, or by personalised `pagerank`.
         damping: The share of the PageRank that follows an edge at each step.
@@ -92,6 +93,7 @@ class SearchSettings(Record):
     depth: Annotated[int, Field(ge=0, le=10)] = 2
     decay: Share = 0.5
     alpha: Share = 0.6
+    words: Share = 0.5
     fusion: Fusion = "minmax"
     rrf_k: Positive = 60
     graph: GraphScore = "pagerank"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +51,7 @@ SETTINGS = st.builds(
     depth=st.integers(0, 3),
     decay=st.sampled_from([0.0, 0.5, 1.0]),
     alpha=st.floats(0, 1),
+    words=st.sampled_from([0.0, 0.5, 1.0]),
     fusion=st.sampled_from(FUSIONS),
     graph=st.sampled_from(GRAPHS),
     neighbours=st.integers(1, 4),
@@ -121,19 +124,18 @@ def test_the_graph_search_has_the_published_activations():
     assert findings.nodes["Skerry"] == 0.25
 
 
-def test_the_hybrid_search_has_the_published_sum():
-    """0.6 of the vector score by the highest, and 0.4 of the activation by the highest."""
+@pytest.mark.parametrize("words", [0, 0.25])
+def test_the_hybrid_search_has_the_published_sum(words):
+    """0.6 of the scores of texts by their highest, of which words may have a part, and 0.4 of the activation by its."""
     index = make_harbour_index()
-    settings = SearchSettings(graph="activation", fusion="weighted")
-    vector = dict(search_chunks(index, QUESTION, "basic", settings).chunks)
-    graph = dict(search_chunks(index, QUESTION, "graph", settings).chunks)
-    expected = {
-        position: 0.6 * vector.get(position, 0) / max(vector.values())
-        + 0.4 * graph.get(position, 0) / max(graph.values())
-        for position in {*vector, *graph}
-    }
+    settings = SearchSettings(graph="activation", fusion="weighted", words=words)
+    weights = {"basic": 0.6 * (1 - words), "bm25": 0.6 * words, "graph": 0.4}
+    expected = Counter()
+    for search, weight in weights.items():
+        scores = dict(search_chunks(index, QUESTION, search, settings).chunks)
+        expected.update({position: weight * score / max(scores.values()) for position, score in scores.items()})
     findings = search_chunks(index, QUESTION, "hybrid", settings)
-    assert dict(findings.chunks) == pytest.approx(expected)
+    assert dict(findings.chunks) == pytest.approx(dict(expected))
 
 
 def test_the_local_search_stays_with_the_neighbours():
@@ -144,14 +146,26 @@ def test_the_local_search_stays_with_the_neighbours():
     assert {*findings.nodes} == {"MV Tern", "Petrel Ferries", "Harland Yard"}
 
 
-@pytest.mark.parametrize("search", ["graph", "local", "hybrid"])
-def test_without_an_entity_vectors_are_searched_and_it_says_so(search):
+@pytest.mark.parametrize(("search", "words"), [("graph", 0.5), ("local", 0.5), ("hybrid", 0)])
+def test_without_an_entity_vectors_are_searched_and_it_says_so(search, words):
     """The chunks are those of the basic search."""
     index = make_harbour_index()
-    findings = search_chunks(index, "how bad is the weather?", search, SearchSettings())
+    findings = search_chunks(index, "how bad is the weather?", search, SearchSettings(words=words))
     assert findings.chunks == search_chunks(index, "how bad is the weather?", "basic", SearchSettings()).chunks
     assert findings.fallback == "no entity of the question is in the graph"
     assert findings.edges == ()
+
+
+@pytest.mark.parametrize("fusion", FUSIONS)
+def test_without_an_entity_the_hybrid_search_fuses_vectors_and_words(fusion):
+    """The chunk with the words is first, there are as many chunks as with vectors, and the graph adds nothing."""
+    index = make_harbour_index()
+    question = "how bad is the weather?"
+    findings = search_chunks(index, question, "hybrid", SearchSettings(fusion=fusion, k=4, top_k=1))
+    basic = search_chunks(index, question, "basic", SearchSettings(k=4))
+    assert findings.chunks[0][0] == search_chunks(index, question, "bm25", SearchSettings()).chunks[0][0]
+    assert len(findings.chunks) == len(basic.chunks)
+    assert (findings.fallback, findings.edges) == ("no entity of the question is in the graph", ())
 
 
 def test_an_entity_that_only_other_chunks_mention_is_not_linked():

@@ -131,7 +131,7 @@ def describe_asked(
 def format_asked(outcome: Asked, parts: Sequence[Part]) -> str:
     """Format parts of a response and of what the search found as lines, each part with a heading if there are several.
 
-    Why a search fell back to vectors, what it cut, and what a model answered that could not be used is in the walk.
+    Why the graph was not searched, what it cut, and what a model answered that could not be used is in the walk.
     """
     lines = (line for part in parts for line in _format_part(part, outcome, titled=len(parts) > 1))
     return "\n".join(lines).strip("\n")
@@ -178,7 +178,7 @@ def _format_walk(outcome: Asked) -> Iterator[str]:
     if traversal is None:
         return
     if findings.fallback:
-        yield f"only vectors were searched: {findings.fallback}"
+        yield f"the graph was not searched: {findings.fallback}"
     else:
         for link in findings.linked:
             yield f"{link.phrase!r} is {link.name} ({link.how}, {link.score:.2f})"
