@@ -93,7 +93,7 @@ class SearchSettings(Record):
     depth: Annotated[int, Field(ge=0, le=10)] = 2
     decay: Share = 0.5
     alpha: Share = 0.6
-    words: Share = 0.5
+    words: Share = 0.33
     fusion: Fusion = "minmax"
     rrf_k: Positive = 60
     graph: GraphScore = "pagerank"

@@ -39,7 +39,7 @@ MIN_QUESTIONS = 20
 """With fewer questions the interval of a gain is too wide, or too narrow to be believed."""
 DEFAULT_GRID: Mapping[str, tuple[object, ...]] = {
     "alpha": (0.2, 0.4, 0.6, 0.8, 1.0),
-    "words": (0.0, 0.5),
+    "words": (0.0, 0.33),
     "top_k": (10, 20, 50),
     "damping": (0.5, 0.7, 0.85),
 }
