@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 from rich.console import Console
+from rich.table import Table
 
 from greval._util.wording import format_count
 from greval.report.tables import build_table, format_cost, format_measured, print_line, print_lines
@@ -20,9 +21,18 @@ def render(content: JsonValue, console: Console) -> None:
     for metric in escalation.metrics:
         console.print()
         print_line(console, " ".join(describe_escalation(metric, escalation)))
-        console.print(build_table(COLUMNS, _list_rows(metric)))
-        print_line(console, _describe_saving(metric))
+        console.print(build_escalation_table(metric))
+        print_line(console, describe_saving(metric))
         print_lines(console, metric.warnings, "yellow")
+
+
+def describe_stored_escalation(content: JsonValue) -> Iterator[str]:
+    """Yield the sentences on each metric of an escalation as a run stores it; nothing if the run had one judge."""
+    if content:
+        escalation = Escalation.model_validate(content, strict=False)
+        for metric in escalation.metrics:
+            yield " ".join(describe_escalation(metric, escalation))
+            yield describe_saving(metric)
 
 
 def describe_escalation(metric: EscalatedMetric, escalation: Escalation) -> Iterator[str]:
@@ -51,6 +61,11 @@ def describe_escalation(metric: EscalatedMetric, escalation: Escalation) -> Iter
     )
 
 
+def build_escalation_table(metric: EscalatedMetric) -> Table:
+    """Build the table of the cases, agreement and costs of each judge and of both."""
+    return build_table(COLUMNS, _list_rows(metric))
+
+
 def _list_rows(metric: EscalatedMetric) -> Iterator[tuple[str, ...]]:
     """Yield the row of each judge and that of both."""
     first, second = metric.first_spending, metric.second_spending
@@ -61,7 +76,7 @@ def _list_rows(metric: EscalatedMetric) -> Iterator[tuple[str, ...]]:
         yield side.judge, f"{side.cases:,}", f"{side.labels:,}", *figures
 
 
-def _describe_saving(metric: EscalatedMetric) -> str:
+def describe_saving(metric: EscalatedMetric) -> str:
     """Describe what the second judge would have spent on all cases, and what was saved of it."""
     alone = metric.alone
     if alone is None:

@@ -40,6 +40,7 @@ from greval.report.console import (
     list_spending_rows,
 )
 from greval.report.duel import build_duel_tables, describe_preferences, format_duel_legend
+from greval.report.escalation import build_escalation_table, describe_escalation, describe_saving
 from greval.report.html.archive import ArchiveLimits, CaseArchive, CaseCells, PackedCases, build_line
 from greval.report.html.case_view import CaseView, CaseViewBuilder
 from greval.report.html.comparison_page import DIFFERENCE_FUNCTIONS
@@ -54,6 +55,7 @@ from greval.runs.store import Store
 from greval.runs.worst_cases import WorstCase, read_worst_cases
 from greval.trust.agreement.api import agreement
 from greval.trust.annotations.files import ANNOTATIONS_FILE, read_run_annotations
+from greval.trust.escalation.records import Escalation
 from greval.trust.probing.records import Probe
 
 WorstEntry = tuple[int, str, str, str, int | None]
@@ -122,6 +124,7 @@ def build_report_page(store: Store, report: Report, content: PageContent) -> str
         "packed": packed,
         "preferences": preferences,
         "people": [*list_agreements(store)],
+        "escalated": [*list_escalations(report.escalation)],
         "probes": [build_probe(probe) for probe in content.probes],
         "cost": (format_spending(report.spending) or "").removeprefix("cost: "),
         "cost_table": _build_cost_table(report.spending),
@@ -150,6 +153,7 @@ def _list_sections(parts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
         "comparison": ("comparison", "Comparison"),
         "preferences": ("preferences", "Preferences"),
         "people": ("people", "People"),
+        "escalated": ("judges", "Two judges"),
         "troubles": ("missing", "Missing"),
         "tags": ("tags", "By tag"),
         "worst": ("worst", "Worst cases"),
@@ -287,6 +291,21 @@ def _build_agreement(store: Store, metric: str) -> FindingSection:
         warnings=measured_agreement.warnings,
         sentences=(format_verdict(measured_agreement),),
     )
+
+
+def list_escalations(stored: JsonValue) -> Iterator[FindingSection]:
+    """Yield the section of each metric whose cases two judges shared."""
+    if not stored:
+        return
+    escalation = Escalation.model_validate(stored, strict=False)
+    for metric in escalation.metrics:
+        yield FindingSection(
+            title=metric.metric,
+            tables=read_tables([build_escalation_table(metric)]),
+            lines=(describe_saving(metric),),
+            warnings=metric.warnings,
+            sentences=(" ".join(describe_escalation(metric, escalation)),),
+        )
 
 
 def build_probe(probe: Probe) -> FindingSection:

@@ -20,6 +20,7 @@ from greval.analysis.summary import Report, build_report
 from greval.records.record import Record
 from greval.report.agreement import format_verdict
 from greval.report.comparison import describe_findings
+from greval.report.escalation import describe_stored_escalation
 from greval.report.panel import describe_panel
 from greval.runs.run_summary import list_tags
 from greval.runs.store import Store
@@ -127,9 +128,13 @@ def compute_figure(make: Callable[..., Record], folders: Sequence[Path], options
 
 
 class DescribedReport(Report):
-    """A report with the names of the tags that cases of the run have, any of which it can be grouped by."""
+    """A report with the names of the tags of the cases, any of which it can be grouped by.
+
+    `findings` say in plain sentences how two judges shared the cases, if they did.
+    """
 
     tags: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
 
 
 @router.get("/{id}/report", responses=COMMON, response_model=DescribedReport)
@@ -149,7 +154,8 @@ def report_folder(folder: Path, *, by: Sequence[str], with_chance: bool = False)
     """Report what a run found."""
     with Store.open(folder) as store:
         report = build_report(store, by=by, with_chance=with_chance)
-        return DescribedReport(**dict(report), tags=list_tags(store))
+        findings = tuple(describe_stored_escalation(report.escalation))
+        return DescribedReport(**dict(report), tags=list_tags(store), findings=findings)
 
 
 @dataclass

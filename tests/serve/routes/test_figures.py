@@ -10,6 +10,7 @@ import pytest
 from agreed_runs import lines_of, said, write
 from served_runs import ended, get_json, started, uploaded
 
+from greval import Annotation, evaluate
 from greval.analysis.comparison.api import compare
 from greval.analysis.diagnosis.api import diagnose_run
 from greval.analysis.diagnosis.records import tabulate
@@ -20,7 +21,14 @@ from greval.report.comparison import describe_findings
 from greval.report.panel import describe_panel
 from greval.runs.run_summary import list_tags
 from greval.runs.store import FILE, Store
-from greval.serve.routes.figures import DescribedAgreement, DescribedComparison, DescribedPanel, DescribedReport
+from greval.serve.routes.figures import (
+    DescribedAgreement,
+    DescribedComparison,
+    DescribedPanel,
+    DescribedReport,
+    report_folder,
+)
+from greval.testing import ScriptedJudge
 from greval.trust.agreement.api import agreement
 from greval.trust.annotations.files import keep_annotations
 from greval.trust.estimates.api import estimate
@@ -138,6 +146,20 @@ def test_a_report_beside_chance(client):
     assert "chance" not in get_json(client, f"/v1/runs/{run}/report")
     (figure,) = get_json(client, f"/v1/runs/{run}/report", chance=True)["chance"]
     assert (figure["metric"], figure["mean"], figure["by_chance"]) == ("recall@10", 1, 0)
+
+
+def test_a_report_says_how_two_judges_shared_the_cases(tmp_path):
+    """In the sentences that the command line prints; a run of one judge has none."""
+    cases = [{"id": f"q{n}", "question": "?", "expected_answer": "Ada.", "answer": "Ada."} for n in range(40)]
+    labels = [Annotation(sample_id=case["id"], metric="correctness", annotator="ana", value=1) for case in cases]
+    judge = ScriptedJudge([{"reason": "r", "value": 1}])
+    options = {"escalate": ScriptedJudge([{"reason": "r", "value": 1}]), "labels": labels, "repeats": 2}
+    two = evaluate(cases, ["correctness"], judge, out=tmp_path / "two", **options)
+    shared, saved = report_folder(two.folder, by=()).findings
+    assert "decided 40 of 40 cases" in shared
+    assert saved.startswith("saved: ")
+    one = evaluate(cases, ["correctness"], judge, out=tmp_path / "one")
+    assert report_folder(one.folder, by=()).findings == ()
 
 
 def test_parts_of_a_figure(shared_client, folders):

@@ -196,6 +196,11 @@ def test_the_command_the_file_and_python_escalate_alike(tmp_path, monkeypatch):
         assert "certainty is 0.98 or more" in shown.output
         assert "saved: 60 of 80 calls of openai:strong" in shown.output
         assert Counter(body["model"] for body in server.bodies) == {"cheap": 80, "strong": 20}
+        assert CliRunner().invoke(app, ["report", "run", "--html", "run.html"]).exit_code == 0
+        page = (tmp_path / "run.html").read_text(encoding="utf-8")
+        assert "<h2>Two judges</h2>" in page
+        assert "openai:cheap decided 60 of 80 cases, and openai:strong judged the other 20 (25%)" in page
+        assert "saved: 60 of 80 calls of openai:strong" in page
         keys = {"data": "cases.jsonl", "metrics": "fit.yaml", "out": "run"}
         keys |= {"judge": {"model": "openai:cheap", "base_url": server.url}}
         keys |= {"escalate": {"model": "openai:strong"}, "agree": 0.9, "labels": "labels.csv"}

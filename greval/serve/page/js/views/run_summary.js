@@ -27,6 +27,7 @@ export function RunSummary({ run, query, version }) {
   const groups = groupBy(report.summaries, ({ metric }) => metric);
   return html`
     ${report.warnings?.map((text) => html`<p class="warn-text">${text}</p>`)}
+    ${report.findings?.map((line) => html`<p class="finding" dir="auto">${line}</p>`)}
     ${form}
     ${[...groups].map(([name, summaries]) => html`
       <${MetricSummary} key=${name} run=${run.id} name=${name} summaries=${summaries} metric=${metrics.get(name)}
