@@ -171,6 +171,14 @@ async def send_large_bodies(attacker: Attacker) -> None:
         await _send_all(attacker.send("POST", "/v1/evaluate", content) for _ in range(8))
 
 
+async def send_wide_letters(attacker: Attacker) -> None:
+    """Send bodies of 7 MB sixteen times at once whose texts take four times as much memory, for one letter each."""
+    chunks = [{"id": f"c{n}", "text": "a" * (TEXT - 1) + "\N{GRINNING FACE}"} for n in range(36)]
+    case = {"question": "a", "answer": "b", "expected_answer": "c", "chunks": chunks}
+    content = json.dumps({"cases": [case], "metrics": ["token_f1"]}, ensure_ascii=False).encode()
+    await _send_all(attacker.send("POST", "/v1/evaluate", content) for _ in range(16))
+
+
 def draw_words(count: int, seed: int) -> str:
     """Draw words, of which a text has as many letters as a server takes."""
     words = [f"w{number}" for number in range(count)]
@@ -396,6 +404,7 @@ ATTACKS: dict[str, Attack] = {
     "dripping connections": drip_heads,
     "pipelined requests": pipeline_requests,
     "large bodies": send_large_bodies,
+    "wide letters": send_wide_letters,
     "long texts": compare_long_texts,
     "stored metrics": list_stored_metrics,
     "locked runs": replay_locked_runs,

@@ -28,9 +28,9 @@ LOCK_SECONDS = 5.0
 
 
 class KeyedRequest(Record):
-    """The request that a key was sent with first, and the id of its run."""
+    """The hash of the request that a key was sent with first, which may be large, and the id of its run."""
 
-    asked: JobRequest
+    request: str
     run: str
 
 
@@ -51,13 +51,14 @@ def hold_key(runs: Path, key: str, request: JobRequest, new_id: str) -> Iterator
 
 
 def _read_run_id(file: Path, request: JobRequest, new_id: str) -> str:
+    hashed = sha256(f"{request.kind} {request.model_dump_json()}".encode()).hexdigest()
     try:
         keyed = KeyedRequest.model_validate_json(file.read_bytes())
     except (FileNotFoundError, ValidationError):
         # It is new, or its first request was killed before it started anything.
-        file.write_text(KeyedRequest(asked=request, run=new_id).model_dump_json(), encoding="utf-8")
+        file.write_text(KeyedRequest(request=hashed, run=new_id).model_dump_json(), encoding="utf-8")
         return new_id
-    if keyed.asked != request:
+    if keyed.request != hashed:
         message = "Idempotency-Key: was sent with another request; use a new key for each run"
         raise ServeError("idempotency_key_reused", message)
     return keyed.run

@@ -101,7 +101,7 @@ def _read_creation_time(folder: Path) -> int:
 def _build_server_info(tenant: Tenant, head: JobHead, state: JobState) -> RunInfo:
     ended = state.status not in ACTIVE
     return RunInfo(
-        **head.model_dump(exclude={"tenant", "run"}),
+        **head.model_dump(exclude={"tenant", "run", "reason_depth"}),
         status=state.status,
         why=state.why,
         methods=state.methods if ended else None,

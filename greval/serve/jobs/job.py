@@ -21,7 +21,7 @@ from greval.serve.jobs.messages import (
     ServerMessage,
     encode_message,
 )
-from greval.serve.jobs.queue import JobLock, JobSpec, QueueEntry
+from greval.serve.jobs.queue import JobHead, JobLock, QueueEntry
 from greval.serve.prometheus import FOLDER_VARIABLE
 from greval.serve.service import Service, Tenant, start_local_judges
 
@@ -39,6 +39,7 @@ class RunningJob:
     def __init__(self, entry: QueueEntry, process: Process, service: Service, tenant: Tenant) -> None:
         self.folder = entry.folder
         self.stopping = False
+        self._has_called = False
         self.started = asyncio.get_running_loop().time()
         self._process = process
         self._stdin = cast("asyncio.StreamWriter", process.stdin)
@@ -49,13 +50,13 @@ class RunningJob:
         )
 
     @classmethod
-    async def start(cls, entry: QueueEntry, spec: JobSpec, lock: JobLock, service: Service) -> Self:
+    async def start(cls, entry: QueueEntry, head: JobHead, lock: JobLock, service: Service) -> Self:
         """Start the process of a run; it inherits the run's lock, which is released when the process ends.
 
         It uses the embedded models of this process, and loads none.
         """
         with lock:
-            shared = await start_local_judges(service.models.values() if spec.judge is not None else ())
+            shared = await start_local_judges(service.models.values() if head.judge is not None else ())
             process = await asyncio.create_subprocess_exec(
                 *CHILD_COMMAND,
                 stdin=PIPE,
@@ -67,7 +68,7 @@ class RunningJob:
                 start_new_session=True,
                 env=_build_environment(shared),
             )
-            job = cls(entry, process, service, Tenant(spec.tenant, entry.folder.parent))
+            job = cls(entry, process, service, Tenant(head.tenant, entry.folder.parent))
             order = JobOrder(
                 settings=service.child_settings, folder=entry.folder, entry=entry.path, lock=lock.descriptor
             )
@@ -93,10 +94,14 @@ class RunningJob:
     def close(self) -> None:
         """Stop because the server ends: calls in flight have some seconds left."""
         self.stopping = True
+        if not self._has_called:
+            # It may still be starting, and nothing that it has done was paid for.
+            self._kill()
         self._stdin.close()
         asyncio.get_running_loop().call_later(KILL_SECONDS, self._kill)
 
     def _receive(self, message: JobMessage) -> None:
+        self._has_called |= message.asked > 0
         self._slots.receive(message.asked, message.returned)
         self._service.counters.add_counts(message.counts)
 

@@ -29,7 +29,7 @@ from greval.serve.jobs.queue import (
     JobState,
     JobStatus,
     QueueEntry,
-    read_job_spec,
+    read_job_head,
     read_job_state,
     write_job_state,
 )
@@ -154,16 +154,16 @@ class JobManager:
 
     async def _start_job(self, entry: QueueEntry) -> None:
         """Start a job, unless another process runs it or has finished it."""
-        spec = await asyncio.to_thread(read_job_spec, entry.folder)
-        lock = await asyncio.to_thread(JobLock.try_acquire, entry.folder) if spec else None
-        if spec is None or lock is None:
+        head = await asyncio.to_thread(read_job_head, entry.folder)
+        lock = await asyncio.to_thread(JobLock.try_acquire, entry.folder) if head else None
+        if head is None or lock is None:
             return
         # Checked under the lock: another process may just have finished it.
         if not await asyncio.to_thread(_is_still_due, entry):
             lock.close()
             return
         try:
-            job = await RunningJob.start(entry, spec, lock, self._service)
+            job = await RunningJob.start(entry, head, lock, self._service)
         except Exception:
             log.exception("run %s: its process could not be started; it stays in the queue", entry.folder.name)
             return

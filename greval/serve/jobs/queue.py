@@ -141,6 +141,7 @@ class JobHead(Record):
     """What clients see of a job; it is read often, and so kept apart from the rest, which may be large.
 
     `dataset` is the id of the data set that the job reads, and `run` that of the annotated run, if it reads one.
+    `reason_depth` is for replays only.
     """
 
     id: str
@@ -152,6 +153,7 @@ class JobHead(Record):
     metrics: tuple[str, ...]
     dataset: str | None
     run: str | None
+    reason_depth: ReasonDepth | None = None
 
 
 class JobSpec(Record):
@@ -173,7 +175,7 @@ class JobSpec(Record):
     def head(self) -> JobHead:
         """Return what clients see of the job."""
         fields = self.model_dump(include=JobHead.model_fields.keys() & type(self).model_fields.keys())
-        sources = {name: getattr(self.asked, name, None) for name in ("dataset", "run")}
+        sources = {name: getattr(self.asked, name, None) for name in ("dataset", "run", "reason_depth")}
         return JobHead(**fields, **sources, kind=self.asked.kind)
 
 

@@ -23,8 +23,10 @@ JSON_TYPE = "application/json"
 BODY_METHODS = frozenset({"POST", "PUT", "PATCH"})
 MIN_BYTES_PER_SECOND = 16 * 1024
 """The lowest average transfer rate of a body, in bytes a second; the `patience` seconds come on top."""
-VALUE_BYTES = 500
-"""The memory in bytes that a value of JSON takes once it is parsed, about, and read as a part of a case."""
+VALUE_BYTES = 150
+"""The memory in bytes that a value of JSON takes once it is parsed: as much as an object within an object."""
+BODY_COPIES = 4
+"""As often a text of a body is in memory: as it was sent, parsed, with wider letters, and on its way to a process."""
 LARGE_BODY = 64 * 1024
 """The size in bytes from which the inspection of a body takes so long that others may notice it."""
 VALUES_PER_ITEM = 10
@@ -85,7 +87,11 @@ class RequestBodyMiddleware:
                 "send fewer cases at once, or shorter ones"
             )
             raise ServeError("body_too_large", message)
-        add_memory(values * VALUE_BYTES)
+        memory = values * VALUE_BYTES + len(content) * BODY_COPIES
+        if memory > self._limits.held:
+            message = f"body: takes {memory / MEGABYTE:.3g} MB in memory, at most {self._limits.held / MEGABYTE:g} are"
+            raise ServeError("body_too_large", f"{message} allowed; send fewer cases at once, or shorter ones")
+        add_memory(memory - len(content))
 
     async def _inspect_in_turn(self, tenant: str, content: bytes) -> tuple[str | None, int]:
         """Inspect a body; large ones one at a time in a thread, for which tenants take turns."""
@@ -117,7 +123,7 @@ async def _read_whole(body: BoundedBody, add_memory: Callable[[int], None]) -> b
 class BodyMemory:
     """The memory that bodies and their values take, with a limit for all and a share of it for each tenant.
 
-    The only body of a tenant is always accepted, since it could never be sent otherwise.
+    The only body of a tenant may take more than this share. Small bodies are accepted whatever others hold.
     """
 
     def __init__(self, most: int, share: float) -> None:
@@ -148,9 +154,10 @@ class BodyMemory:
 
     def _check(self, tenant_bodies: Counter[object]) -> None:
         """Raise `ServeError` (503) if the bodies in memory take too much."""
-        if len(tenant_bodies) == 1:
+        size = tenant_bodies.total()
+        if size <= LARGE_BODY:
             return
-        if tenant_bodies.total() > self._own:
+        if size > self._own and len(tenant_bodies) > 1:
             message = "the bodies that this key sent take as much memory as they may; ask again in a moment"
         elif sum(bodies.total() for bodies in self._bodies.values()) > self._most:
             message = "the server holds as many bodies as it may; ask again in a moment"

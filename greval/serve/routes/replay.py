@@ -13,7 +13,7 @@ from greval.records.metric import ReasonDepth
 from greval.records.record import Record
 from greval.runs.replay import RefusedMetric, ReplayableMetric, ReplayedMetric, preview_replay, replay
 from greval.serve.jobs.info import JudgedFolder, read_run_info
-from greval.serve.jobs.queue import ACTIVE, read_job_spec
+from greval.serve.jobs.queue import ACTIVE, read_job_head
 from greval.serve.jobs.requests import update_replayed_job
 from greval.serve.problems import ServeError, describe_errors, report_full_disk
 from greval.serve.routes.runs import TheJobManager
@@ -66,8 +66,8 @@ async def replay_run(
     asked something else is refused, with what changed; the others are read again. All is written, or nothing.
     """
     request, service, tenant = body or ReplayRequest(), tasks.service, tasks.tenant
-    spec = await tasks.run_in_thread(read_job_spec, folder)
-    depth = spec.asked.reason_depth if spec else None
+    head = await tasks.run_in_thread(read_job_head, folder)
+    depth = head.reason_depth if head else None
     metrics = await tenant_metrics.look_up(tenant_metrics.find_metrics, request.metrics, depth)
     metrics = [metric for metric in metrics if metric.name in request.metrics]
     order = service.child_settings, folder, dump_metrics(metrics), depth, request.preview
@@ -78,12 +78,7 @@ async def replay_run(
         info = await tasks.run_in_thread(read_run_info, tenant, folder)
         if info.status in ACTIVE:
             raise ServeError("run_active", f"run {info.id!r}: is {info.status}; replay it when it has ended")
-        done = await tasks.run(replay_folder, *order)
-        names = {replayed.metric for replayed in done.replayed}
-        edited = {metric.name: metric.model_dump(mode="json") for metric in metrics if metric.name in names}
-        with report_full_disk():
-            await tasks.run_in_thread(update_replayed_job, folder, edited)
-    return done
+        return await tasks.run(replay_folder, *order)
 
 
 def replay_folder(
@@ -100,4 +95,8 @@ def replay_folder(
             replayable, refused = preview_replay(folder, metrics, reason_depth=depth)
             return RunReplay(replayable=replayable, refused=refused)
         done = replay(folder, metrics, reason_depth=depth)
+    names = {replayed.metric for replayed in done.replayed}
+    with report_full_disk():
+        edited = {metric.name: metric.model_dump(mode="json") for metric in metrics if metric.name in names}
+        update_replayed_job(folder, edited)
     return RunReplay(replayed=done.replayed, refused=done.refused)

@@ -28,6 +28,7 @@ from greval.serve.jobs.info import RunFolder, list_run_folders, read_run_info, s
 from greval.serve.jobs.manager import JobManager
 from greval.serve.jobs.queue import (
     ACTIVE,
+    JobQueue,
     JobRequest,
     JobSpec,
     ResumeRequest,
@@ -39,7 +40,7 @@ from greval.serve.jobs.queue import (
 from greval.serve.jobs.requests import build_job_spec, enqueue_job, resume_job
 from greval.serve.problems import ServeError, build_fault, describe_errors, report_full_disk
 from greval.serve.schemas.cursors import Cursor, Limit, decode_named_cursor, encode_cursor
-from greval.serve.service import Service, TenantTasks, TheService, TheTasks, TheTenant
+from greval.serve.service import Service, Tenant, TenantTasks, TheService, TheTasks, TheTenant, open_service
 from greval.serve.settings import ServerSettings
 from greval.serve.state.datasets import DatasetFile, find_dataset_file, select_rows
 from greval.serve.state.metric_library import restore_metrics
@@ -264,10 +265,16 @@ async def resume_run(
 
     A run that reached a cap goes on only if the body holds a higher one: caps include what was spent before.
     """
-    with report_full_disk(), await runs.lock_ended_run(folder, "it is worked on already"):
-        await tasks.run_in_thread(resume_job, tasks.service, runs.queue, tasks.tenant, folder, body)
+    with await runs.lock_ended_run(folder, "it is worked on already"):
+        await tasks.run(queue_again, tasks.service.child_settings, tasks.tenant, folder, body)
     runs.wake()
     return await tasks.run_in_thread(read_run_info, tasks.tenant, folder)
+
+
+def queue_again(settings: ServerSettings, tenant: Tenant, folder: Path, request: ResumeRequest | None) -> None:
+    """Queue an ended run again; the server calls it in a child process, since the request of a run may be large."""
+    with report_full_disk():
+        resume_job(open_service(settings), JobQueue(settings.runs), tenant, folder, request)
 
 
 async def follow_state(tenant: TheTenant, runs: TheJobManager, folder: RunFolder) -> Callable[[], Awaitable[RunInfo]]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from contextlib import closing
 
 import pytest
 from fastapi.testclient import TestClient
-from served_runs import YES, ended, rows, serving, started, uploaded
+from served_runs import YES, ended, rows, serving, started, uploaded, waited
 
 from greval.runs.store import FILE
 from greval.serve.app import create_app
 from greval.serve.jobs.manager import MAX_DEATHS
-from greval.serve.jobs.queue import SPEC_FILE
+from greval.serve.jobs.messages import SHUTDOWN_SECONDS
+from greval.serve.jobs.queue import SPEC_FILE, read_job_state
 from greval.serve.settings import MEGABYTE, ServerLimits, ServerSettings
 from greval.testing import ScriptedJudge
 
@@ -24,6 +26,24 @@ def deadly(answer):
         os.kill(os.getpid(), 9)
     return 1.0
 """
+SLEEPY = f"""
+import time
+def sleepy(answer):
+    time.sleep({2 * SHUTDOWN_SECONDS})
+    return 1.0
+"""
+
+
+@pytest.mark.nightly
+def test_a_run_without_calls_does_not_delay_the_end(runs, tmp_path):
+    """A run that has asked for no call has nothing to store: it is killed with the server, and resumed by the next."""
+    (tmp_path / "sleepy.py").write_text(SLEEPY)
+    with serving(runs, metrics=(f"{tmp_path}/sleepy.py:sleepy",)) as client:
+        run = started(client, uploaded(client, rows(1)), "sleepy")
+        waited(client, run, lambda info: info["status"] == "running")
+        begin = time.monotonic()
+    assert time.monotonic() - begin < SHUTDOWN_SECONDS / 2
+    assert read_job_state(runs / run).status == "running"
 
 
 @pytest.mark.nightly

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from shell_app import client, made
 
-from greval.serve.middleware.request_body import BodyMemory, inspect_json
+from greval.serve.middleware.request_body import LARGE_BODY, BodyMemory, inspect_json
 from greval.serve.problems import ServeError
 
 
@@ -116,31 +116,31 @@ def test_what_a_get_holds_is_not_read(local):
 
 def test_bodies_in_memory_are_bounded():
     """Bodies of a tenant that take more than its share are refused for now, and what was held is given back."""
-    memory = BodyMemory(100, 0.75)
+    memory = BodyMemory(100 * LARGE_BODY, 0.75)
     for _ in range(3):
         with memory.hold("ana") as add_to_first, memory.hold("ana") as add_to_second:
-            add_to_first(70)
-            add_to_second(5)
+            add_to_first(70 * LARGE_BODY)
+            add_to_second(5 * LARGE_BODY)
             with pytest.raises(ServeError) as refused:
                 add_to_second(1)
             assert (refused.value.status, refused.value.headers["Retry-After"]) == (503, "1")
 
 
-def test_the_only_body_of_a_tenant_is_accepted():
-    """What others hold stops nobody, and a body with many values is refused as long as others are held only."""
-    memory = BodyMemory(100, 0.75)
+def test_small_bodies_are_accepted_whatever_others_hold():
+    """The only body of a tenant may take all; then those of others are refused, apart from small ones."""
+    memory = BodyMemory(100 * LARGE_BODY, 0.75)
     with memory.hold("ana") as add_to_large, memory.hold("bob") as add_to_other:
-        add_to_large(1000)
-        add_to_other(50)
-        with memory.hold("bob") as add_to_second, pytest.raises(ServeError, match="the server holds"):
-            add_to_second(1)
+        add_to_large(100 * LARGE_BODY)
+        add_to_other(LARGE_BODY)
+        with pytest.raises(ServeError, match="the server holds"):
+            add_to_other(1)
 
 
 def test_a_body_that_never_fits_is_too_large(tmp_path):
-    """A body over the limit of all bodies is refused for good, and so is one with more values than cases may have."""
-    http_client = client(made(tmp_path, held=50, batch=1, items=1))
-    assert http_client.post("/v1/echo", json={"text": "a" * 100}).status_code == 413
-    assert http_client.post("/v1/echo", json={"text": "a" * 30}).status_code == 200
+    """A body is refused for good that takes more than all may, sent or parsed, or has more values than cases may."""
+    http_client = client(made(tmp_path, held=2_000, batch=1, items=1))
+    for size, status in ((2_000, 413), (500, 413), (400, 200)):
+        assert http_client.post("/v1/echo", json={"text": "a" * size}).status_code == status
     many = http_client.post("/v1/echo", content=b"[" + b"1," * 11 + b"1]", headers={"Content-Type": "application/json"})
     assert (many.status_code, "about 12 values, at most 10" in many.json()["detail"]) == (413, True)
 
