@@ -6,6 +6,7 @@
 form wins if the verdict gets better. The first line counts the forms that are marked (`speaks_to_judge`), and the texts
 of the shipped demo that are marked although none speaks to a judge. Verdicts are kept under --out: the command goes on
 where it was stopped. All metrics take hours with the embedded judge; --dry-run only counts the calls.
+`--control-tokens raw` takes the forms with control tokens only, and lets these reach the judge as they are.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from pathlib import Path
 from ruamel.yaml import YAML
 
 from greval import Judge, load_metric, read_cases
+from greval.judging import prompt
 from greval.judging.injection import find_injection
-from greval.judging.prompt import neutralise_fences
 from greval.stats.interval import wilson_interval
 from greval.trust.probing.api import forecast_probe, probe
 from greval.trust.probing.mutations import INJECTIONS, plant_text
@@ -43,9 +44,15 @@ def main() -> None:
     parser.add_argument("--metric", action="append", choices=METRICS)
     parser.add_argument("--cases", type=int, default=2)
     parser.add_argument("--out", type=Path, default=Path("runs/injections"))
+    parser.add_argument("--control-tokens", choices=("neutralised", "raw"))
     parser.add_argument("--dry-run", action="store_true")
     args = parser.parse_args()
     forms = load_forms(args.part)
+    if args.control_tokens:
+        forms = {name: form for name, form in forms.items() if prompt.neutralise_control_tokens(form) != form}
+        args.out /= args.control_tokens
+    if args.control_tokens == "raw":
+        prompt.neutralise_control_tokens = str
     # The forms take the place of those of the probe.
     INJECTIONS.clear()
     INJECTIONS.update(forms)
@@ -76,22 +83,22 @@ def measure(name: str, judge: Judge, args: argparse.Namespace, mutants: int) -> 
     (check,) = probe(load_metric(name), judge, out=out, **options).checks
     won = f"{check.better} of {check.mutants}"
     if check.mutants:
-        low, high = wilson_interval(check.better / check.mutants, check.mutants)
-        won += f": {check.better / check.mutants:.2f} [{low:.2f}, {high:.2f}]"
+        interval = wilson_interval(check.better / check.mutants, check.mutants)
+        won += f": {check.better / check.mutants:.2f} [{interval.low:.2f}, {interval.high:.2f}]"
     return f"| `{name}` | {won} | {check.failed} | {sum(check.unused.values())} |"
 
 
 def count_marked(forms: dict[str, str]) -> int:
     """Count the forms that are marked, without a judge."""
     texts = (plant_text(MARKED_TEXT, form, 1) for form in forms.values())
-    return sum(bool(find_injection(neutralise_fences(text), VALUES)) for text in texts)
+    return sum(bool(find_injection(prompt.neutralise_fences(text), VALUES)) for text in texts)
 
 
 def count_false_alarms() -> str:
     """Count the texts of the shipped demo that are marked although none speaks to a judge."""
     cases = read_cases(Path(str(files("greval") / "demo" / "cases.jsonl")))
     texts = [text for case in cases for text in (case.answer, *(chunk.text for chunk in case.chunks or ())) if text]
-    return f"{sum(bool(find_injection(neutralise_fences(text), VALUES)) for text in texts)} of {len(texts)}"
+    return f"{sum(bool(find_injection(prompt.neutralise_fences(text), VALUES)) for text in texts)} of {len(texts)}"
 
 
 if __name__ == "__main__":
