@@ -174,3 +174,11 @@ def test_packages_whose_private_parts_are_used_have_an_upper_bound():
     sources = (path.read_text(encoding="utf-8") for path in (ROOT / "greval").rglob("*.py"))
     packages = {name for source in sources for name in imports.findall(source)}
     assert [name for name in packages if not any(row.startswith(name) for row in used)] == []
+
+
+def test_actions_are_pinned_by_commit():
+    """Workflows run what was reviewed: a tag of an action may be moved later."""
+    used = re.findall(r"uses: (\S+)", "".join(path.read_text() for path in (ROOT / ".github/workflows").glob("*.yml")))
+    assert {action for action in used if not re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", action)} == {
+        "./.github/workflows/tests.yml"
+    }
