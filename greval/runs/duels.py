@@ -11,7 +11,7 @@ from pathlib import Path
 
 from greval._util.arguments import build_unknown_name_error
 from greval._util.joins import IdJoin, join_ids
-from greval.datasets.case_reader import read_cases
+from greval.datasets.case_reader import CaseReader, read_cases
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError, DefinitionError
 from greval.records.case import OTHER_RESPONSE, RESPONSE_FIELDS, TAG, Case, Response
@@ -146,22 +146,28 @@ def read_paired_methods(store: Store) -> dict[CaseKey, tuple[str, str]]:
     }
 
 
-def read_responses(source: str | Path) -> tuple[list[Case], list[RowFault]]:
+def read_responses(source: Path | CaseReader) -> tuple[list[Case], list[RowFault]]:
     """Read the cases of a run folder, or of a file, and the rows of the file that are no cases."""
-    if Path(source).is_dir():
+    if isinstance(source, Path) and source.is_dir():
         with Store.open(source) as store, store.snapshot():
             return [*store.cases()], []
-    rows = [*read_cases(source)]
+    rows = [*(source if isinstance(source, CaseReader) else read_cases(source))]
     return [row for row in rows if isinstance(row, Case)], [row for row in rows if isinstance(row, RowFault)]
 
 
-def find_duel_folder(source: Path, out: Path | None) -> Path:
+def name_responses(source: Path | CaseReader) -> str:
+    """Return the name of a run folder or a file in messages."""
+    return source.name if isinstance(source, CaseReader) else str(source)
+
+
+def find_duel_folder(source: Path | CaseReader, out: Path | None) -> Path:
     """Return the folder of the results of a duel."""
-    if not source.exists():
+    if isinstance(source, Path) and not source.exists():
         raise DataError(f"{source}: there is nothing; expected a run folder, or a file of cases of several methods")
-    if out is None and not source.is_dir():
-        raise DataError(f"{source}: is no run folder; name the folder of the results with -o RUN")
-    return out or source
+    folder = out or (source if isinstance(source, Path) and source.is_dir() else None)
+    if folder is None:
+        raise DataError(f"{name_responses(source)}: is no run folder; name the folder of the results with -o RUN")
+    return folder
 
 
 def check_preferences(metrics: Iterable[Metric]) -> None:

@@ -31,6 +31,7 @@ from greval.serve.routes import (
     argilla,
     datasets,
     downloads,
+    duels,
     evaluate,
     figures,
     forecast,
@@ -63,7 +64,7 @@ INNER_MIDDLEWARE = (AccessMiddleware, RequestBodyMiddleware, CancellationMiddlew
 """The middleware that a request passes, outermost first; compression is between: HEAD has the headers of its result."""
 ROUTES = (
     *(health, metrics, evaluate, datasets),
-    *(runs, replay, imports, trust, results, grid, walks, figures, history, downloads, people, argilla),
+    *(runs, replay, imports, duels, trust, results, grid, walks, figures, history, downloads, people, argilla),
     *(forecast, usage, page),
 )
 """The modules that have routes, in the order of the OpenAPI document."""

@@ -17,7 +17,7 @@ from waiting import SECONDS
 import greval
 from greval.cli.app import app
 from greval.serve.app import create_app
-from greval.serve.jobs.queue import AlignRequest, ProbeRequest, RunRequest
+from greval.serve.jobs.queue import AlignRequest, DuelRequest, ProbeRequest, RunRequest
 from greval.serve.problem_types import PROBLEM_TYPES, FaultCode
 from greval.serve.problems import Fault
 from greval.serve.settings import ServerSettings
@@ -71,7 +71,8 @@ def test_every_code_and_every_field_is_documented():
     """Each code of a fault stands in the page and in its schema; so does each field of a request for a run."""
     codes = get_args(FaultCode)
     assert not [code for code in codes if f"`{code}`" not in PAGE or f"`{code}`" not in str(Fault.__doc__)]
-    fields = {**RunRequest.model_fields, **ProbeRequest.model_fields, **AlignRequest.model_fields}
+    requests = (RunRequest, DuelRequest, ProbeRequest, AlignRequest)
+    fields = {name for request in requests for name in request.model_fields}
     assert not [name for name in fields if f"`{name}`" not in PAGE]
 
 

@@ -7,6 +7,8 @@ from served_runs import rows, serving, uploaded
 
 import greval
 from greval.judging.model.judge import Judge
+from greval.records.case import Case
+from greval.runs.duels import list_pairs
 from greval.runs.forecast import forecast
 
 JUDGE = Judge("openai:gpt-5.4-mini", base_url="http://127.0.0.1:9/v1")
@@ -42,6 +44,19 @@ def test_a_forecast_is_that_of_the_command(client, tmp_path):
         assert (served_forecast["cases"], served_forecast["judge"]) == (6, "openai:gpt-5.4-mini")
     assert client.post("/v1/forecast", json={**body, **source, "limit": 2}).json()["calls"] == 4
     assert client.get("/v1/runs").json()["runs"] == []
+
+
+def test_the_forecast_of_a_duel_is_that_of_its_pairs(client, tmp_path):
+    """Each pair of the chosen methods is asked twice; a duel of one method is refused."""
+    cases = [Case.model_validate({**row, "method": method}) for method in ("a", "b", "c") for row in rows(3)]
+    metric = greval.load_metric("directness")
+    expected = forecast(list_pairs(cases, [metric], ["a", "b"], limit=2), [metric], JUDGE, out=tmp_path / "none")
+    sent = [case.model_dump(mode="json", exclude_defaults=True) for case in cases]
+    body = {"cases": sent, "metrics": ["directness"], "duel": True, "methods": ["a", "b"], "limit": 2}
+    served_forecast = client.post("/v1/forecast", json=body).json()
+    assert served_forecast["metrics"] == [entry.model_dump(mode="json") for entry in expected.expected]
+    assert served_forecast["calls"] == 4
+    assert client.post("/v1/forecast", json={**body, "cases": rows(2), "methods": []}).status_code == 422
 
 
 def test_fitting_metrics_are_listed_with_the_number_of_cases(client):

@@ -37,10 +37,11 @@ REFUSALS = ["400", "401", "403", "404", "405", "406", "409", "412", "413", "415"
 MEANING = (
     *("POST /v1/metrics/edit", "POST /v1/metrics/{name}/versions/{version}/restore", "DELETE /v1/metrics/{name}"),
     *("POST /v1/metrics", "POST /v1/metrics/draft", "POST /metrics/{name}/batch", "POST /v1/datasets"),
-    *("POST /v1/evaluate", "POST /v1/runs/import", "POST /v1/forecast", "POST /v1/runs/probe", "POST /v1/runs/align"),
+    *("POST /v1/evaluate", "POST /v1/runs/import", "POST /v1/forecast", "POST /v1/runs/duel", "POST /v1/runs/probe"),
     *("GET /v1/runs/{id}/compare", "GET /v1/runs/{id}/agreement", "GET /v1/runs/{id}/estimate"),
     *("GET /v1/runs/{id}/results.csv", "GET /v1/runs/{id}/results.jsonl", "GET /v1/runs/{id}/diagnose"),
     *("GET /v1/runs/{id}/label-sheet.csv", "GET /v1/runs/{id}/label-sheet.xlsx", "GET /v1/history"),
+    *("POST /v1/runs/align", "GET /v1/runs/{id}/duel"),
     *(
         "GET /v1/runs/{id}/metrics.zip",
         "GET /v1/runs/{id}/report.html",

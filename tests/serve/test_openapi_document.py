@@ -34,7 +34,7 @@ STEADY = {
 """What differs each time, and what stands for it."""
 QUEUED = {"status": "queued", "progress": None, "methods": None}
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-ID = re.compile(r"(mine|first|probe|alignment)-\d{8}-\d{6}-[0-9a-f]{4}")
+ID = re.compile(r"(mine|first|duel|probe|alignment)-\d{8}-\d{6}-[0-9a-f]{4}")
 
 
 def steadied(content):
@@ -106,6 +106,24 @@ def record_metrics(recorder):
     send("draft_metric", "POST", "/v1/metrics/draft", draft)
 
 
+def record_jobs(recorder, run, data):
+    """Record a duel, a probe and an alignment."""
+    client, send = recorder.client, recorder.send
+    body = {"run": run, "metrics": ["comprehensiveness"], "concurrency": 1}
+    duel = send("start_duel", "POST", "/v1/runs/duel", body, **QUEUED)["id"]
+    ended(client, duel)
+    send("report_duel", "GET", f"/v1/runs/{duel}/duel")
+    body = {"metric": "correctness", "dataset": data, "checks": ["empty"], "limit": 1, "concurrency": 1}
+    probe = send("start_probe", "POST", "/v1/runs/probe", body, **QUEUED)["id"]
+    ended(client, probe)
+    send("show_probe", "GET", f"/v1/runs/{probe}/probe")
+    labelled = judge_labelled_cases(client)
+    body = {"run": labelled, "metric": "correctness", "folds": 2, "ways": ["examples"], "max_calls": 500}
+    aligned = send("start_alignment", "POST", "/v1/runs/align", body, **QUEUED)["id"]
+    ended(client, aligned)
+    send("show_alignment", "GET", f"/v1/runs/{aligned}/alignment")
+
+
 def recorded(folder):
     """Give the examples of all operations."""
     with serving(folder, draft_or_judge("The answer names the person that was asked for.")) as client:
@@ -149,15 +167,7 @@ def recorded(folder):
         send("list_annotations", "GET", f"/v1/runs/{run}/annotations")
         send("measure_agreement", "GET", f"/v1/runs/{run}/agreement?metric=correctness")
         send("estimate_verdicts", "GET", f"/v1/runs/{run}/estimate?metric=correctness")
-        body = {"metric": "correctness", "dataset": data, "checks": ["empty"], "limit": 1, "concurrency": 1}
-        probe = send("start_probe", "POST", "/v1/runs/probe", body, **QUEUED)["id"]
-        ended(client, probe)
-        send("show_probe", "GET", f"/v1/runs/{probe}/probe")
-        labelled = judge_labelled_cases(client)
-        body = {"run": labelled, "metric": "correctness", "folds": 2, "ways": ["examples"], "max_calls": 500}
-        aligned = send("start_alignment", "POST", "/v1/runs/align", body, **QUEUED)["id"]
-        ended(client, aligned)
-        send("show_alignment", "GET", f"/v1/runs/{aligned}/alignment")
+        record_jobs(recorder, run, data)
         send("resume_run", "POST", f"/v1/runs/{run}/resume", {"max_calls": 500}, **QUEUED)
         ended(client, run)
         return recorder.examples

@@ -64,6 +64,10 @@ CHANGES = {
          {"max_cost": 1.0}, {"max_cost": True}, {"max_calls": 2.5}, {"repeats": True}, {"concurrency": "3"},
          {"name": "../x"}, {"base_url": "http://elsewhere"}, {"sample_ids": []}, {"sample_ids": ["nobody"]}],
     ),
+    "POST /v1/runs/duel": (
+        {"dataset": DATA, "metrics": ["directness"]},
+        [{}, {"metrics": ["correctness"]}, {"methods": ["wlak"]}, {"run": RUN}, {"dataset": None}, {"sample_ids": []}],
+    ),
     "POST /v1/runs/probe": (
         {"dataset": DATA, "metric": "correctness"},
         [{"metric": "no_such"}, {"metric": "exact_match"}, {"metric": "faithfulness"}, {"checks": ["emty"]},

@@ -74,6 +74,8 @@ def test_every_operation_on_a_thing_of_another_tenant_is_404(tenants):
     [
         ("POST /v1/runs", {"dataset": DATA, "metrics": ["correctness"]}),
         ("POST /v1/runs", {"dataset": "OWN", "metrics": ["tone"]}),
+        ("POST /v1/runs/duel", {"dataset": DATA, "metrics": ["directness"]}),
+        ("POST /v1/runs/duel", {"run": RUN, "metrics": ["directness"]}),
         ("POST /v1/runs/probe", {"dataset": DATA, "metric": "correctness"}),
         ("POST /v1/runs/align", {"run": RUN, "metric": "correctness"}),
         ("POST /v1/forecast", {"dataset": DATA, "metrics": ["correctness"]}),

@@ -21,8 +21,13 @@ DRAFT = {
 
 
 def draft_or_judge(reason: str) -> Callable[[Sequence[BaseMessage]], dict[str, Any]]:
-    """Give a function that answers with `DRAFT` if a metric is to be written, else with the value 1 for a reason."""
-    return lambda messages: DRAFT if asks_for_draft(messages) else {"reason": reason, "value": 1}
+    """Give a function that answers with `DRAFT` if a metric is to be written, else with 1, of a pair with A."""
+
+    def answer(messages: Sequence[BaseMessage]) -> dict[str, Any]:
+        value = "A" if "<answer_b>" in str(messages[-1].content) else 1
+        return DRAFT if asks_for_draft(messages) else {"reason": reason, "value": value}
+
+    return answer
 
 
 def asks_for_draft(messages: Sequence[BaseMessage]) -> bool:

@@ -189,7 +189,7 @@ def _find_warnings(findings: PreferenceFindings, habits: JudgeHabits) -> Iterato
     if len(findings.judges) > 1:
         yield f"NOT COMPARABLE: {metric}: pairs were judged by several judges: {', '.join(findings.judges)}"
     if failed := sum(pair.failed for pair in findings.pairs):
-        yield f"{metric}: {failed:,} pairs failed and are in no figure; the same command judges them again"
+        yield f"{metric}: {failed:,} pairs failed and are in no figure; judge again to retry only these"
 
 
 def _find_side(figure: Measured, middle: float) -> int:

@@ -10,6 +10,7 @@ from typing import Unpack
 
 from greval._util.arguments import check_options
 from greval._util.concurrency import run_sync
+from greval.datasets.case_reader import CaseReader
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataWarning
 from greval.records.case import Case
@@ -20,6 +21,7 @@ from greval.runs.duels import (
     find_pair_remarks,
     list_case_keys,
     list_pairs,
+    name_responses,
     read_responses,
     split_method_names,
 )
@@ -37,7 +39,7 @@ class DuelOptions(EvaluateOptions, total=False):
 
 
 def duel(
-    run: str | Path | Run,
+    run: str | Path | Run | CaseReader,
     metrics: Sequence[Metric],
     judge: JudgeLike | None = None,
     **options: Unpack[DuelOptions],
@@ -48,7 +50,8 @@ def duel(
     what is missing or failed.
 
     Args:
-        run: The run whose answers are compared, its folder, or a file of cases of several methods.
+        run: The run whose answers are compared, its folder, or a file of cases of several methods, also as
+            `read_cases` reads it.
         metrics: Preference metrics.
         judge: The judge, as in `evaluate`.
         **options: `methods`: the methods to compare; all pairs by default. `limit`: only the first questions that at
@@ -80,7 +83,7 @@ def duel(
 
 
 async def duel_async(
-    run: str | Path | Run,
+    run: str | Path | Run | CaseReader,
     metrics: Sequence[Metric],
     judge: JudgeLike | None = None,
     *,
@@ -89,7 +92,7 @@ async def duel_async(
 ) -> Run:
     """Compare the answers of several methods head to head; see `duel`. `stop` stops the run, as in `evaluate_async`."""
     check_options(options, DuelOptions, "duel")
-    source = run.folder if isinstance(run, Run) else Path(run)
+    source = run.folder if isinstance(run, Run) else run if isinstance(run, CaseReader) else Path(run)
     check_preferences(metrics)
     out = options.get("out")
     folder = find_duel_folder(source, None if out is None else Path(out))
@@ -100,10 +103,10 @@ async def duel_async(
 
 
 def read_duel(
-    source: Path, metrics: Sequence[Metric], methods: Collection[str] = (), limit: int | None = None
+    source: Path | CaseReader, metrics: Sequence[Metric], methods: Collection[str] = (), limit: int | None = None
 ) -> tuple[list[Case | RowFault], list[str]]:
     """Read the faulty rows and the pairs of a run or a file, and the remarks on methods whose samples do not pair."""
     cases, faults = read_responses(source)
     chosen = split_method_names(methods, cases)
-    pairs = list_pairs(cases, metrics, chosen, limit=limit, source=source)
+    pairs = list_pairs(cases, metrics, chosen, limit=limit, source=name_responses(source))
     return [*faults, *pairs], find_pair_remarks(list_case_keys(cases), chosen)

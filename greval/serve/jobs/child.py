@@ -1,4 +1,4 @@
-"""The process of one run, `python -m greval.serve.jobs.child`: it evaluates, probes or aligns into the run's folder.
+"""The process of one run, `python -m greval.serve.jobs.child`: it judges, probes or aligns into the run's folder.
 
 A process of its own bounds the memory of a run, and no computation of a run delays a request. The server sends the
 order and grants the slots of calls (`greval.serve.jobs.messages`). If the server ends, also by `kill -9`, the run stops
@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from greval._util.concurrency import run_in_background
 from greval._util.files import write_atomically
+from greval.analysis.duel.judging import DuelOptions, duel_async
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.file_identity import CaseSource
 from greval.datasets.row_faults import RowFault
@@ -25,7 +26,7 @@ from greval.records.case import Case
 from greval.records.metric import Metric
 from greval.records.metric_input import hash_json
 from greval.records.result import Result
-from greval.runs.evaluation import evaluate_async
+from greval.runs.evaluation import Run, evaluate_async
 from greval.runs.judges import JudgeModel, choose_judges
 from greval.runs.options import CallOptions, EvaluateOptions, get_total_concurrency
 from greval.runs.progress import Progress
@@ -40,9 +41,11 @@ from greval.serve.jobs.queue import (
     CANCELLED,
     RESULT_FILES,
     AlignRequest,
+    DuelRequest,
     JobSpec,
     JobState,
     JobStatus,
+    JudgingRequest,
     ProbeRequest,
     RunRequest,
     read_job_spec,
@@ -147,7 +150,7 @@ class RunJob:
             "max_cost": request.max_cost,
             "on_result": self._results.append,
         }
-        if not isinstance(request, RunRequest):
+        if not isinstance(request, JudgingRequest):
             self._leg = self._read_stages()
 
         def receive(message: ServerMessage) -> None:
@@ -160,8 +163,8 @@ class RunJob:
         try:
             async with run_in_background(self._sync_progress()):
                 match request:
-                    case RunRequest():
-                        return await self._evaluate(request, metrics, judges, options)
+                    case RunRequest() | DuelRequest():
+                        return await self._judge(request, metrics, judges, options)
                     case ProbeRequest():
                         return await self._probe(request, metrics, judges, options), False
                     case AlignRequest():
@@ -170,33 +173,57 @@ class RunJob:
                         return await self._align(request, metrics[-1], judge, writer, options), False
         finally:
             self._send_counts()
-            if not isinstance(request, RunRequest):
+            if not isinstance(request, JudgingRequest):
                 self._leg = self._read_stages()
 
-    async def _evaluate(
-        self, request: RunRequest, metrics: Sequence[Metric], judges: Mapping[str, JudgeModel], options: CallOptions
+    async def _judge(
+        self,
+        request: RunRequest | DuelRequest,
+        metrics: Sequence[Metric],
+        judges: Mapping[str, JudgeModel],
+        options: CallOptions,
     ) -> tuple[str | None, bool]:
-        def read_rows() -> Iterator[Case | RowFault]:
-            return select_rows(self._open_cases(request.dataset), request.sample_ids, request.limit)
-
-        cases = find_dataset(self._tenant, request.dataset).cases
-        chosen = "" if request.sample_ids is None else hash_json([*sorted(request.sample_ids)])
+        """Judge the cases of a run, or the pairs of a duel."""
         self._before = read_earlier_progress(self._folder, self._before)
         run_options: EvaluateOptions = {
             **request.build_config().list_options(),
             **options,
             "judges": judges,
             "asked": request.metrics,
-            # Only reading the rows tells which of them belong to the chosen samples.
-            "total": sum(1 for _ in read_rows()) if chosen else min(cases, request.limit or cases),
-            "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit} {chosen}".rstrip()),
             "on_progress": self._set_leg,
             # The run's folder stores them, and its report shows them.
             "on_unread": lambda _: None,
         }
-        run = await evaluate_async(read_rows(), metrics, out=self._folder, stop=self._stopped, **run_options)
+        if isinstance(request, DuelRequest):
+            run = await self._duel(request, metrics, run_options)
+        else:
+            run = await self._evaluate(request, metrics, run_options)
         self._leg = run.progress
         return run.why, run.fatal
+
+    async def _evaluate(self, request: RunRequest, metrics: Sequence[Metric], options: EvaluateOptions) -> Run:
+        def read_rows() -> Iterator[Case | RowFault]:
+            return select_rows(self._open_cases(request.dataset), request.sample_ids, request.limit)
+
+        cases = find_dataset(self._tenant, request.dataset).cases
+        chosen = "" if request.sample_ids is None else hash_json([*sorted(request.sample_ids)])
+        options = {
+            **options,
+            # Only reading the rows tells which of them belong to the chosen samples.
+            "total": sum(1 for _ in read_rows()) if chosen else min(cases, request.limit or cases),
+            "origin": CaseSource(label=request.dataset, digest=f"{request.dataset} {request.limit} {chosen}".rstrip()),
+        }
+        return await evaluate_async(read_rows(), metrics, out=self._folder, stop=self._stopped, **options)
+
+    async def _duel(self, request: DuelRequest, metrics: Sequence[Metric], options: EvaluateOptions) -> Run:
+        source = self._open_cases(request.dataset) if request.dataset else self._folder.parent / (request.run or "")
+        duel_options: DuelOptions = {
+            **options,
+            "methods": request.methods,
+            "limit": request.limit,
+            "out": self._folder,
+        }
+        return await duel_async(source, metrics, stop=self._stopped, **duel_options)
 
     async def _probe(
         self, request: ProbeRequest, metrics: Sequence[Metric], judges: Mapping[str, JudgeModel], options: CallOptions
@@ -246,7 +273,7 @@ class RunJob:
     @property
     def _progress(self) -> Progress | None:
         """The progress over all legs; None if nothing has begun."""
-        if self._leg is None or not isinstance(self._spec.asked, RunRequest):
+        if self._leg is None or not isinstance(self._spec.asked, JudgingRequest):
             return self._leg or self._before
         return add_leg(self._before or Progress(), self._leg)
 
@@ -258,7 +285,7 @@ class RunJob:
         written = None
         while True:
             await asyncio.sleep(SYNC_SECONDS)
-            if self._results and not isinstance(self._spec.asked, RunRequest):
+            if self._results and not isinstance(self._spec.asked, JudgingRequest):
                 self._leg = await asyncio.to_thread(self._read_stages)
             self._send_counts()
             if self._leg is not written:

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Annotated, ClassVar, Literal, NamedTuple, Self, TypeVar, cast
 
-from pydantic import Field, JsonValue, Strict, StringConstraints, ValidationError
+from pydantic import Field, JsonValue, Strict, StringConstraints, ValidationError, model_validator
 
 from greval._util.files import CloseOnExit, sync_folder, try_lock, write_atomically
 from greval.records.metric import ReasonDepth
@@ -18,7 +18,7 @@ from greval.runs.progress import Progress
 from greval.runs.store import FILE
 from greval.serve.ids import ID_PATTERN
 from greval.serve.problems import DISK_FULL_ERRORS
-from greval.serve.schemas.requests import INTEGRAL, MetricName, ShortText, StrictRequest
+from greval.serve.schemas.requests import INTEGRAL, MethodName, MetricName, ShortText, StrictRequest
 from greval.serve.state.whole_folders import create_folder
 from greval.stats.interval import LEVEL
 from greval.trust.alignment.api import DEFAULT_CHOOSING, DEFAULT_FOLDS, WAYS, AlignOptions
@@ -27,7 +27,7 @@ from greval.trust.probing.api import DEFAULT_LIMIT, DEFAULT_MUTANTS, DEFAULT_REP
 from greval.trust.probing.stages import ProbeOptions
 
 JobStatus = Literal["queued", "running", "finished", "stopped", "failed"]
-JobKind = Literal["run", "probe", "alignment"]
+JobKind = Literal["run", "duel", "probe", "alignment"]
 PlainName = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 SampleIds = Annotated[
     tuple[Annotated[str, StringConstraints(min_length=1, max_length=1000)], ...],
@@ -49,7 +49,24 @@ class CallRequest(StrictRequest):
     max_cost: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
 
 
-class RunRequest(CallRequest):
+class JudgingRequest(CallRequest):
+    """What runs and duels may be asked for; see `RunRequest`."""
+
+    metrics: Annotated[tuple[MetricName, ...], Strict(strict=False), Field(min_length=1, max_length=100)]
+    repeats: Annotated[int, Field(ge=1, le=25), INTEGRAL] = 1
+    limit: PositiveCount | None = None
+    store_calls: bool = True
+
+    def build_config(self) -> RunConfig:
+        """Build the configuration of the run from the keys that the request sets.
+
+        The data, the metrics, the judge and the methods of a duel are those of the server.
+        """
+        keys = RunConfig.model_fields.keys() & type(self).model_fields.keys() - {"metrics", "judge", "methods"}
+        return RunConfig(**self.model_dump(include=keys, exclude_unset=True))
+
+
+class RunRequest(JudgingRequest):
     """A run over a data set.
 
     `metrics` are names; those that they build on are added. `repeats` is how often each case is judged. `sample_ids`
@@ -62,19 +79,27 @@ class RunRequest(CallRequest):
 
     kind: ClassVar[JobKind] = "run"
     dataset: PlainName
-    metrics: Annotated[tuple[MetricName, ...], Strict(strict=False), Field(min_length=1, max_length=100)]
-    repeats: Annotated[int, Field(ge=1, le=25), INTEGRAL] = 1
     sample_ids: SampleIds | None = None
-    limit: PositiveCount | None = None
-    store_calls: bool = True
 
-    def build_config(self) -> RunConfig:
-        """Build the configuration of the run from the keys that the request sets.
 
-        The data, the metrics and the judge are those of the server.
-        """
-        keys = RunConfig.model_fields.keys() & type(self).model_fields.keys() - {"metrics", "judge"}
-        return RunConfig(**self.model_dump(include=keys, exclude_unset=True))
+class DuelRequest(JudgingRequest):
+    """A duel: the answers of each two methods to the same question are judged by preferences.
+
+    `run` is the run whose answers are compared, or `dataset` a data set with the answers of several methods; name one
+    of them. `metrics` are preferences. `methods` are those to compare, by default all. `limit` takes the first
+    questions only that at least two of them answered. The other fields are those of a run.
+    """
+
+    kind: ClassVar[JobKind] = "duel"
+    run: PlainName | None = None
+    dataset: PlainName | None = None
+    methods: Annotated[tuple[MethodName, ...], Strict(strict=False), Field(max_length=50)] = ()
+
+    @model_validator(mode="after")
+    def _check_source(self) -> Self:
+        if (self.run is None) == (self.dataset is None):
+            raise ValueError("name either a run or a dataset")
+        return self
 
 
 class ProbeRequest(CallRequest):
@@ -123,7 +148,7 @@ class AlignRequest(CallRequest):
         return cast("AlignOptions", self.model_dump(include={"ways", "folds", "choosing", "limit", "seed", "level"}))
 
 
-JobRequest = RunRequest | ProbeRequest | AlignRequest
+JobRequest = RunRequest | DuelRequest | ProbeRequest | AlignRequest
 """What a job may be; no request of one kind is valid as one of another."""
 
 
@@ -140,7 +165,7 @@ class ResumeRequest(StrictRequest):
 class JobHead(Record):
     """What clients see of a job; it is read often, and so kept apart from the rest, which may be large.
 
-    `dataset` is the id of the data set that the job reads, and `run` that of the annotated run, if it reads one.
+    `dataset` is the id of the data set that the job reads, and `run` that of the run, if it reads one.
     `reason_depth` is for replays only.
     """
 
@@ -191,10 +216,10 @@ class JobState(Record):
 class RunInfo(Record):
     """A run, as clients see it.
 
-    `kind` is what the server was asked for: a run over a data set, a probe or an alignment. `why` is the reason why it
-    was stopped or failed. `judge` is the server's name of the judge, or the model of a command-line run. `methods` and
-    `progress` are null if they are not known yet; a pair is not a method. `resumable` is whether the server can resume
-    it: its data set, or the annotated run of an alignment, exists, and it is not running.
+    `kind` is what the server was asked for: a run over a data set, a duel, a probe or an alignment. `why` is the reason
+    why it was stopped or failed. `judge` is the server's name of the judge, or the model of a command-line run.
+    `methods` and `progress` are null if they are not known yet; a pair is not a method. `resumable` is whether the
+    server can resume it: the data set or the run that it reads exists, and it is not running.
     """
 
     id: str

@@ -22,6 +22,7 @@ from greval.serve.jobs.queue import (
     ACTIVE,
     CANCEL_FILE,
     AlignRequest,
+    DuelRequest,
     JobQueue,
     JobRequest,
     JobSpec,
@@ -69,7 +70,7 @@ def list_judges(service: Service, metrics: Sequence[Metric], name: str | None, r
 
 def _check_source(tenant: Tenant, request: JobRequest) -> str:
     """Return the name of what a job reads, or raise `ServeError` (404; 409 for a run without results)."""
-    if isinstance(request, AlignRequest):
+    if isinstance(request, AlignRequest | DuelRequest) and request.run is not None:
         return find_judged_folder(tenant, request.run).name
     if request.dataset is None:
         return ""

@@ -29,7 +29,7 @@ from greval.serve.file_response import JsonContent
 from greval.serve.ids import ID_PATTERN
 from greval.serve.jobs.info import JudgedFolder, find_judged_folder
 from greval.serve.problems import describe_errors
-from greval.serve.schemas.requests import ShortText
+from greval.serve.schemas.requests import MethodName, ShortText
 from greval.serve.service import TheTasks, TheTenant
 from greval.serve.state.figure_cache import FigureCache
 from greval.serve.state.run_paths import dump_without_paths, hide_paths_in_errors, read_run_stamp
@@ -52,7 +52,6 @@ Tags = Annotated[
 ]
 OneMetric = Annotated[ShortText, Query(description="the metric")]
 Metrics = Annotated[list[ShortText] | None, Query(max_length=50, description="only these metrics; may be given often")]
-MethodName = Annotated[str, StringConstraints(max_length=1000)]
 Methods = Annotated[list[MethodName] | None, Query(max_length=50, description="only these; may be given often")]
 Level = Annotated[float, Query(gt=0, lt=1, description="of the intervals")]
 Baseline = Annotated[MethodName | None, Query(description="the method that the others are compared with")]

@@ -9,17 +9,19 @@ from fastapi import APIRouter
 from pydantic import Field, model_validator
 
 from greval.analysis.data_summary import MetricFit, summarise_data
+from greval.analysis.duel.judging import read_duel
 from greval.datasets.case_reader import CaseReader
 from greval.datasets.case_records import read_records
 from greval.metrics.fitting import NearlyFittingMetric
 from greval.records.metric import ReasonDepth
 from greval.records.record import Record
+from greval.runs.duels import check_preferences
 from greval.runs.forecast import MetricForecast, forecast
 from greval.serve.child_routes import in_child
 from greval.serve.jobs.queue import PlainName, PositiveCount, SampleIds
 from greval.serve.problems import describe_errors
 from greval.serve.schemas.cases import check_limits
-from greval.serve.schemas.requests import INTEGRAL, MetricName, ShortText, StrictRequest
+from greval.serve.schemas.requests import INTEGRAL, MethodName, MetricName, ShortText, StrictRequest
 from greval.serve.service import TheService, TheTenant
 from greval.serve.state.datasets import MAX_LISTED_ROWS, UnreadRow, find_dataset_file, select_rows
 from greval.serve.state.metric_runner import TheTenantMetrics
@@ -33,7 +35,7 @@ NO_FOLDER = Path("no run")
 class ForecastRequest(StrictRequest):
     """A run to forecast, over a data set or over cases that are sent; without metrics only which of them fit.
 
-    The fields are those of a run; `columns` belongs to `cases`.
+    The fields are those of a run; `columns` belongs to `cases`. With `duel`, they and `methods` are those of a duel.
     """
 
     dataset: PlainName | None = None
@@ -45,6 +47,8 @@ class ForecastRequest(StrictRequest):
     reason_depth: ReasonDepth | None = None
     sample_ids: SampleIds | None = None
     limit: PositiveCount | None = None
+    duel: bool = False
+    methods: Annotated[list[MethodName], Field(max_length=50)] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _check_source(self) -> ForecastRequest:
@@ -112,8 +116,11 @@ def forecast_run(
     )
     if not chosen or not summary.cases:
         return fit_only
+    if body.duel:
+        check_preferences(chosen)
+        rows, _ = read_duel(open_cases(), chosen, body.methods, body.limit)
     planned = forecast(
-        select_rows(open_cases(), body.sample_ids, body.limit),
+        rows if body.duel else select_rows(open_cases(), body.sample_ids, body.limit),
         chosen,
         None,
         out=NO_FOLDER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +19,7 @@ from pydantic import JsonValue
 from greval.datasets.row_faults import RowFault
 from greval.errors import DataError
 from greval.records.case import Case
+from greval.records.metric import Metric
 from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
 from greval.serve.child_routes import in_child
@@ -31,6 +32,7 @@ from greval.serve.jobs.queue import (
     JobQueue,
     JobRequest,
     JobSpec,
+    JudgingRequest,
     ResumeRequest,
     RunInfo,
     RunRequest,
@@ -97,7 +99,7 @@ class JobStarter:
 
     async def start(self, body: JobRequest, check: Callable[[JobSpec], Awaitable[None]]) -> RunInfo:
         """Check a request, queue the job, and return it; `check` raises an error if the job could not begin."""
-        names = [*body.metrics] if isinstance(body, RunRequest) else [body.metric]
+        names = [*body.metrics] if isinstance(body, JudgingRequest) else [body.metric]
         metrics = await self.tenant_metrics.look_up(self.tenant_metrics.find_metrics, names, body.reason_depth)
         spec = await self.tasks.run_in_thread(build_job_spec, self.tasks.service, self.tasks.tenant, body, metrics)
         await check(spec)
@@ -139,31 +141,50 @@ async def _check_needs(tasks: TenantTasks, request: RunRequest, spec: JobSpec) -
     requested = [
         definition for name, definition in zip(spec.metrics, spec.definitions, strict=True) if name in request.metrics
     ]
+    explaining = tasks.run(explain_unserved, tasks.service.settings, file, requested or spec.definitions, request)
+    await refuse_unserved(f"case of the data set {request.dataset!r}", explaining)
+
+
+async def refuse_unserved(what: str, explaining: Awaitable[dict[str, str]]) -> None:
+    """Raise `ServeError` (409) with the reasons why each metric is skipped for everything, if a child found any.
+
+    `what` names what is judged, such as `case of the data set 'd'`.
+    """
     lacking: dict[str, str] = {}
     # A run may take longer to find out.
     with suppress(TaskLimitError):
-        lacking = await tasks.run(
-            explain_unserved, tasks.service.settings, file, requested or spec.definitions, request
-        )
+        lacking = await explaining
     if lacking:
         faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in lacking.items()]
         lines = "; ".join(fault.message for fault in faults)
-        message = f"metrics: no case of the data set {request.dataset!r} has what one of them needs: {lines}"
-        raise ServeError("metrics_unservable", message, faults=faults)
+        raise ServeError("metrics_unservable", f"metrics: no {what} has what one of them needs: {lines}", faults=faults)
 
 
 def explain_unserved(
     settings: ServerSettings, file: DatasetFile, definitions: Sequence[object], request: RunRequest
 ) -> dict[str, str]:
-    """Return why each of the metrics is skipped for every case, or nothing if one of them judges a case.
+    """Return why each of the metrics is skipped for every case, as `explain_skipped` does.
 
-    The reason is that of the first case. Reading ends at the first case that is judged. Raise `DataError` if samples
-    are named, and there is no case of any of them. The server calls it in a child process.
+    Raise `DataError` if samples are named, and there is no case of any of them. The server calls it in a child process.
     """
-    metrics = restore_metrics(settings, definitions)
-    reasons: dict[str, str] = {}
-    case: Case | RowFault | None = None
-    for case in select_rows(file.open(settings.limits), request.sample_ids, request.limit):
+    rows = select_rows(file.open(settings.limits), request.sample_ids, request.limit)
+    reasons = explain_skipped(restore_metrics(settings, definitions), rows)
+    if reasons is None and request.sample_ids is not None:
+        first = request.sample_ids[0][:64]
+        raise DataError(
+            f"{file.name}: expected a case with one of the ids in sample_ids, such as {first!r}; found none"
+        )
+    return reasons or {}
+
+
+def explain_skipped(metrics: Sequence[Metric], rows: Iterable[Case | RowFault]) -> dict[str, str] | None:
+    """Return why each of the metrics is skipped for every case, nothing if one judges a case, or None without rows.
+
+    The reason is that of the first case. Reading ends at the first case that is judged.
+    """
+    reasons: dict[str, str] | None = None
+    for case in rows:
+        reasons = reasons or {}
         if not isinstance(case, Case):
             continue
         for metric in metrics:
@@ -172,11 +193,6 @@ def explain_unserved(
             if reason is None:
                 return {}
             reasons.setdefault(metric.name, reason)
-    if request.sample_ids is not None and case is None:
-        first = request.sample_ids[0][:64]
-        raise DataError(
-            f"{file.name}: expected a case with one of the ids in sample_ids, such as {first!r}; found none"
-        )
     return reasons
 
 

@@ -19,6 +19,7 @@ INTEGRAL = BeforeValidator(_convert_integral)
 MAX_METRICS = 50
 """The most metrics of a request that is answered at once."""
 MetricName = Annotated[str, StringConstraints(min_length=1, max_length=100)]
+MethodName = Annotated[str, StringConstraints(max_length=1000)]
 ShortText = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """A name of something that the client did not create here, such as a judge or a tag."""
 

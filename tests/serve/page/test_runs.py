@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import httpx
 import pytest
 from runs_made import read_json, run, start, upload
@@ -41,6 +43,16 @@ def test_starts_and_follows_a_run(visit, demo):
     visit.sees("40 of 40 judgements, 100 %")
     visit.until(lambda: visit.at.locator("table.figures [data-label=planned]").all_inner_texts() == ["20", "20"])
     assert "not judged yet" not in visit.text()
+
+
+def test_starts_a_duel(visit, dataset):
+    """If only preferences are chosen, the form says that it starts a duel; its page says which method is preferred."""
+    visit.open(f"new-run?dataset={dataset}&metric=directness")
+    visit.sees("A duel: the answers of each two methods")
+    visit.sees("20 results · 40 calls")
+    visit.at.get_by_role("button", name="Start", exact=True).click()
+    visit.at.wait_for_selector(".badge:text('finished')")
+    visit.until(lambda: re.search("directness: .* (preferred|to tell)", visit.text()))
 
 
 @pytest.mark.nightly

@@ -40,7 +40,7 @@ function useForecast(asked) {
 
 function ForecastText({ told }) {
   const fitting = new Set(told.fitting.map(({ metric }) => metric));
-  const idle = told.metrics.map(({ metric }) => metric).filter((name) => !fitting.has(name));
+  const idle = told.metrics.filter(({ judged }) => !judged).map(({ metric }) => metric).filter((name) => !fitting.has(name));
   const price = told.cost === null ? (told.calls ? "no price is known" : null) : `about ${dollars(told.cost)}`;
   const parts = [
     counted(told.results, "result"), counted(told.calls, "call"),

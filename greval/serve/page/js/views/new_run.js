@@ -80,7 +80,7 @@ function NewRunForm({ metrics, judges, datasets, before, query }) {
     setBusy(true);
     setError(null);
     try {
-      const run = await post("/v1/runs", { dataset, metrics: chosen, judge, ...selected, ...readSettings(controls) });
+      const run = await post(isDuel ? "/v1/runs/duel" : "/v1/runs", { dataset, metrics: chosen, judge, ...selected, ...readSettings(controls) });
       if (form.current) go(at(["runs", run.id])); // unless the reader went elsewhere
     } catch (refused) {
       setError(refused);
@@ -88,8 +88,10 @@ function NewRunForm({ metrics, judges, datasets, before, query }) {
     return setBusy(false);
   }
   const selected = ids === null ? {} : { sample_ids: ids };
+  // Cases that are pairs are judged as they are.
+  const isDuel = ids === null && chosen.length > 0 && chosen.every((name) => metrics.get(name).preference && !fitting?.has(name));
   const { limit, repeats } = numbers;
-  const asked = dataset && chosen.length && ids?.length !== 0 ? { dataset, metrics: chosen, judge, limit, repeats, ...selected } : null;
+  const asked = dataset && chosen.length && ids?.length !== 0 ? { dataset, metrics: chosen, judge, limit, repeats, duel: isDuel, ...selected } : null;
   const noteSettings = () => setNumbers(readSettings([...form.current.querySelectorAll("[data-setting]")]));
   return html`
     <form class="bench" novalidate onSubmit=${submit} onChange=${noteSettings} ref=${form}>
@@ -111,6 +113,7 @@ function NewRunForm({ metrics, judges, datasets, before, query }) {
               <input type="number" min=${name === "max_cost" ? "0.000001" : "1"} step=${name === "max_cost" ? "any" : "1"} data-setting=${name} />
             <//>`)}</div>
         </details>
+        ${isDuel && html`<p class="small soft">A duel: the answers of each two methods to the same question are compared, in both orders.</p>`}
         <${RunForecast} asked=${asked} />
         ${error && html`<${Problem} error=${error} />`}
         <div class="actions"><button class="primary" disabled=${busy}>Start</button></div>

@@ -19,6 +19,7 @@ export function RunSummary({ run, query, version }) {
   const by = query.get("by");
   const ungrouped = useRequest((signal) => loadReport(run.id, null, signal), [run.id, version]);
   const grouped = useRequest(async (signal) => (by ? loadReport(run.id, by, signal) : null), [run.id, by, version]);
+  const duel = useRequest(async (signal) => (run.kind === "duel" ? get(`/v1/runs/${part(run.id)}/duel`, {}, signal) : null), [run.id, version]);
   const { data, error, reload } = by ? grouped : ungrouped;
   const form = ungrouped.data && html`<${GroupingForm} run=${run} by=${by} report=${ungrouped.data.report} />`;
   if (error) return html`${form}<${Problem} error=${error} retry=${error.code === "invalid_data" ? null : reload} />`;
@@ -26,8 +27,8 @@ export function RunSummary({ run, query, version }) {
   const { report, metrics } = data;
   const groups = groupBy(report.summaries, ({ metric }) => metric);
   return html`
-    ${report.warnings?.map((text) => html`<p class="warn-text">${text}</p>`)}
-    ${report.findings?.map((line) => html`<p class="finding" dir="auto">${line}</p>`)}
+    ${[...(report.findings ?? []), ...(duel.data?.findings ?? [])].map((line) => html`<p class="finding" dir="auto">${line}</p>`)}
+    ${[...(duel.data?.warnings ?? []), ...(report.warnings ?? [])].map((text) => html`<p class="warn-text" dir="auto">${text}</p>`)}
     ${form}
     ${[...groups].map(([name, summaries]) => html`
       <${MetricSummary} key=${name} run=${run.id} name=${name} summaries=${summaries} metric=${metrics.get(name)}
