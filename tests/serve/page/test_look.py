@@ -41,6 +41,7 @@ def places(server, demo):
         "library/correctness",
         "playground?metric=correctness&metric=triple_evaluation&metric=edge_recall",
         "new-run",
+        "import",
         f"new-run?again={run_id}&of=failed&metric=correctness",
         "data",
         f"data/{data}",

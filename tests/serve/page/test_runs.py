@@ -55,6 +55,23 @@ def test_starts_a_duel(visit, dataset):
     visit.until(lambda: re.search("directness: .* (preferred|to tell)", visit.text()))
 
 
+def test_imports_verdicts(visit):
+    """A file of verdicts becomes a run, by the metric, the scale and the columns of the form; faults of it are told."""
+    visit.expect("422|404")
+    visit.open("import")
+    rows = b"id,question,answer,gpt4,why\nq1,Who?,Ada.,yes,The expected person.\nq2,When?,In 1842.,no,It was 1843.\n"
+    visit.at.get_by_label("File").set_input_files({"name": "gpt 4.csv", "mimeType": "", "buffer": rows})
+    visit.at.get_by_role("button", name="Import").click()
+    visit.sees("say what the verdicts are of")
+    texts = {"Metric": "right", "Scale": "yes/no", "Column of the verdicts": "gpt4", "Column of the reasons": "why"}
+    for label, text in texts.items():
+        visit.at.get_by_label(label, exact=True).fill(text)
+    visit.at.get_by_role("button", name="Import").click()
+    visit.at.wait_for_selector(".badge:text('finished')")
+    visit.sees("imported:gpt-4")
+    visit.sees("0.50")
+
+
 @pytest.mark.nightly
 def test_a_run_is_followed_once(visit, dataset):
     """A run that is cancelled on its page and resumed there is followed by one stream at a time."""

@@ -10,6 +10,7 @@ import { CaseView } from "./views/case.js";
 import { CompareView } from "./views/compare.js";
 import { DatasetsView, DatasetView } from "./views/datasets.js";
 import { HistoryView } from "./views/history.js";
+import { ImportView } from "./views/import.js";
 import { LabelView } from "./views/label.js";
 import { LibraryView } from "./views/library.js";
 import { MetricEditorView } from "./views/metric_editor.js";
@@ -43,6 +44,7 @@ const showProblem = startRouter(document.getElementById("main"), [
   [["data", "ID"], DatasetView, ({ id }) => `data ${id}`],
   [["runs"], RunsView],
   [["new-run"], NewRunView],
+  [["import"], ImportView],
   [["runs", "ID"], RunView, ({ id }) => id],
   [["runs", "ID", "case"], CaseView],
   [["runs", "ID", "label"], LabelView],

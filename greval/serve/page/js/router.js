@@ -94,7 +94,7 @@ function matchRoute(routes, parts) {
 
 /** Mark the tab of the view. */
 function markTab(word) {
-  const tab = { "new-run": "runs", history: "runs", metrics: "library" }[word] ?? word;
+  const tab = { "new-run": "runs", import: "runs", history: "runs", metrics: "library" }[word] ?? word;
   for (const link of document.querySelectorAll(".tabs a")) {
     if (link.hash === `#/${tab}`) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");

@@ -87,7 +87,7 @@ const sendWith = (file, columns, signal) => {
 const forget = ({ id }) => remove(`/v1/datasets/${part(id)}`).catch(() => {});
 
 /** Return a name that the server takes. */
-const makeName = (file) =>
+export const makeName = (file) =>
   file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[-_]+/, "").slice(0, 48) || "data";
 
 /** What a data set holds: its cases, what its columns were read as, and the rows that are none. */

@@ -39,7 +39,7 @@ export function RunsView() {
     setOlder({ runs: [...older.runs, ...found.runs], next: found.next });
   }
   return html`
-    <${ViewHead} title="Runs" actions=${html`<div class="actions"><a class="button" href="#/history">History</a><a class="button primary" href="#/new-run">Start a run</a></div>`} />
+    <${ViewHead} title="Runs" actions=${html`<div class="actions"><a class="button" href="#/history">History</a><a class="button" href="#/import">Import verdicts</a><a class="button primary" href="#/new-run">Start a run</a></div>`} />
     ${error && html`<${Problem} error=${error} retry=${reload} />`}
     ${newest && !runs.length && html`
       <${EmptyState} title="No run yet.">
