@@ -29,8 +29,6 @@ BODY_COPIES = 4
 """As often a text of a body is in memory: as it was sent, parsed, with wider letters, and on its way to a process."""
 LARGE_BODY = 64 * 1024
 """The size in bytes from which the inspection of a body takes so long that others may notice it."""
-VALUES_PER_ITEM = 10
-"""More values than any item of a case has."""
 TENANT_SHARE = 0.5
 """With keys, the share of the memory for bodies that the bodies of one tenant may take."""
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -43,7 +41,6 @@ class RequestBodyMiddleware:
         self._app = app
         self._limits = service.settings.limits
         self._max_bytes = min(self._limits.body, self._limits.held)
-        self._max_values = self._limits.batch * self._limits.items * VALUES_PER_ITEM
         self._turns = FairCallLimit(1)
         self._memory = BodyMemory(self._limits.held, TENANT_SHARE if service.settings.keys else 1.0)
 
@@ -81,16 +78,13 @@ class RequestBodyMiddleware:
         fault, values = await self._inspect_in_turn(scope["state"]["tenant"].name, content)
         if fault:
             raise ServeError("invalid_json", fault, faults=parse_faults([fault]))
-        if values > self._max_values:
-            message = (
-                f"body: holds about {values:,} values, at most {self._max_values:,} are allowed; "
-                "send fewer cases at once, or shorter ones"
-            )
-            raise ServeError("body_too_large", message)
         memory = values * VALUE_BYTES + len(content) * BODY_COPIES
         if memory > self._limits.held:
-            message = f"body: takes {memory / MEGABYTE:.3g} MB in memory, at most {self._limits.held / MEGABYTE:g} are"
-            raise ServeError("body_too_large", f"{message} allowed; send fewer cases at once, or shorter ones")
+            message = (
+                f"body: holds about {values:,} values, and takes {memory / MEGABYTE:.3g} MB in memory, at most "
+                f"{self._limits.held / MEGABYTE:g} are allowed; send fewer cases at once, or shorter ones"
+            )
+            raise ServeError("body_too_large", message)
         add_memory(memory - len(content))
 
     async def _inspect_in_turn(self, tenant: str, content: bytes) -> tuple[str | None, int]:
