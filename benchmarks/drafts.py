@@ -69,7 +69,7 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--set", choices=("unseen", "seen", "dev"), default="unseen")
+    parser.add_argument("--set", choices=("fresh", "unseen", "seen", "dev"), default="unseen")
     parser.add_argument("--only", nargs="*", help="these metrics only")
     parser.add_argument("--judge", default="local", help="drafts and judges")
     parser.add_argument("--base-url")
