@@ -132,7 +132,7 @@ def test_overlap(first, second):
         ("The answer is supported by it.", "The answer is not supported by it."),
         ("Every claim of the answer is supported.", "Some claim of the answer is supported."),
         ("The answer is correct in all parts.", "The answer is incorrect in all parts."),
-        ("At least 3 claims of it are supported.", "At least 2 claims of it are supported."),
+        ("At least 3 claims of it are supported.", "At most 2 claims of it are supported."),
         ("回答は正しい。", "回答は間違っている。"),
     ],
 )
@@ -162,3 +162,193 @@ def test_many_categories():
         f"Topic {n}": {"means": f"It is about subject {n:x}-{n * n:x} of the list.", "score": 0} for n in range(500)
     }
     assert isinstance(remarks(scale={"categories": scores}), list)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "place"),
+    [
+        ("The answer names a source.", "The answer names a source with its date and page.", "B: includes all of 'A'"),
+        ("It replies to the question with a reason.", "It replies to the question.", "A: includes all of 'B'"),
+        ("Names at least 2 sources.", "Names at least 3 sources.", "B: has a number that 'A' has too"),
+        ("Names 1 to 3 sources.", "Names 3 to 5 sources.", "B: has a number that 'A' has too"),
+        ("Two or more claims are supported.", "More than five claims are supported.", "B: has a number"),
+        ("It has up to 10 words.", "It has fewer than 5 words.", "B: has a number"),
+    ],
+)
+def test_not_exclusive(first, second, place):
+    """A text that holds whenever another one does, and numbers that fit both, are remarked on."""
+    (remark,) = described(first, second)
+    assert remark.startswith(f"scale.categories.{place}")
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("The answer names a source.", "The answer names a source, but without its date."),
+        ("It replies to the question.", "It replies to the question only in part."),
+        ("Rude.", "Rude and loud."),
+        ("Names at least 3 sources.", "Names at most 2 sources."),
+        ("Names 1 to 2 sources.", "Names 3 to 5 sources."),
+        ("More than 5 claims are supported.", "Up to 5 claims are supported."),
+        ("Names 2 sources.", "Names 3 sources."),
+        ("Names 2 sources in 3 lines.", "Names 2 sources in 4 lines."),
+    ],
+)
+def test_exclusive(first, second):
+    """A limit tells a text from one that it contains, and so do numbers that do not fit both."""
+    assert described(first, second) == []
+
+
+def test_a_middle_that_is_both_ends():
+    """What lies between says more than both ends together."""
+    levels = {
+        "0": "The answer insults the reader.",
+        "1": "The answer thanks and greets the reader, but insults the reader.",
+        "2": "The answer greets and thanks the reader.",
+    }
+    (remark,) = remarks(scale={"range": [0, 2], "better": "higher", "levels": levels})
+    assert remark == "scale.levels.1: says all that both ends say; say which flaw it has, or which merit"
+
+
+GOOD_WORSTS = [
+    "The answer is clear and polite.",
+    "The answer explains every step well.",
+    "It gives accurate details of the product.",
+    "The chunk is relevant to the question.",
+    "The answer is concise.",
+    "Each claim is consistent with it.",
+    "The answer keeps a professional style.",
+]
+
+
+@pytest.mark.parametrize("worst", GOOD_WORSTS)
+def test_a_worst_that_is_good(worst):
+    """A worst category or level that describes good behaviour is remarked on, whichever end of the range it is."""
+    assert described("It greets the reader with kindness.", worst) == [
+        "scale.categories.B: is the worst, but describes what is good; say what is missing or wrong"
+    ]
+    levels = {"0": "It greets the reader with kindness.", "1": worst}
+    scale = {"range": [0, 1], "better": "lower", "levels": levels}
+    assert remarks(scale=scale)[0].startswith("scale.levels.1: is the worst, but describes what is good")
+
+
+@pytest.mark.parametrize(
+    "worst",
+    [
+        "The answer is unclear.",
+        "The answer is not polite.",
+        "It is clear but rude.",
+        "It gives accurate details of another product.",
+        "The chunk is relevant to a different question.",
+        "It is polite to the point of flattery.",
+        "Clear errors in each sentence.",
+        "It sounds professional instead of warm.",
+        "The answer is less helpful than it seems.",
+        "Too concise to be understood.",
+        "Insults the reader.",
+        "It has long sentences.",
+    ],
+)
+def test_a_worst_that_is_bad(worst):
+    """A worst that denies, limits or blames is left alone, and so is one without a word of praise."""
+    assert described("It greets the reader with kindness.", worst) == []
+
+
+@pytest.mark.parametrize(
+    "best", ["The answer is vague.", "It contradicts the sources.", "The chunk ignores what was asked.", "It is rude."]
+)
+def test_a_best_that_is_bad(best):
+    """A best that begins with a flaw is remarked on, but not if the metric is about this flaw."""
+    (remark,) = described(best, "It greets nobody.")
+    assert remark.startswith("scale.categories.A: is the best, but describes a flaw")
+    categories = {"A": {"means": best, "score": 1}, "B": {"means": "It greets nobody.", "score": 0}}
+    assert remarks(description="Whether it fails to be polite.", scale={"categories": categories}) == []
+
+
+@pytest.mark.parametrize(
+    "best",
+    ["It points out what is wrong.", "It is not vague.", "The answer has no errors.", "It refutes a false claim."],
+)
+def test_a_best_that_speaks_of_flaws(best):
+    """A best that denies or names a flaw has none."""
+    assert described(best, "It greets nobody.") == []
+
+
+def test_a_worst_that_is_what_the_metric_asks_for():
+    """A worst that says what the description of the metric says is remarked on, unless the best denies it."""
+    description = "Whether the answer begins with a summary of its content."
+    worst = "The answer begins with a short summary of its content."
+
+    def judged(best):
+        categories = {"A": {"means": best, "score": 1}, "B": {"means": worst, "score": 0}}
+        return remarks(description=description, scale={"categories": categories})
+
+    assert judged("The answer opens with its main point.")[0].startswith("scale.categories.B: is the worst, but")
+    assert judged("The answer goes straight into details without an introduction.") == []
+
+
+UNSEEN_THINGS = [
+    "Search the web for each claim.",
+    "Read it, then look it up.",
+    "Look up each name in an encyclopedia.",
+    "Compare it with other sources.",
+    "Verify each number against reliable external sources.",
+    "Consult an expert on the subject.",
+    "Ask the user whether it helped.",
+    "Open each link of the answer.",
+    "Run the code of the answer.",
+    "Compare the date with today's date.",
+    "Check whether the claims are true.",
+    "Check whether it is factually correct.",
+    "Compare it with other answers.",
+    "Check whether it is better than earlier responses.",
+    "Rank it among all other systems.",
+    "Look at the retrieval scores.",
+    "Read the system prompt.",
+    "Weigh the model's confidence.",
+    "Note how long the system took.",
+    "Consider how the answer was generated.",
+    "Read the rest of the document.",
+    "Compare it with the surrounding text.",
+    "Weigh the user's satisfaction.",
+]
+
+
+@pytest.mark.parametrize("text", UNSEEN_THINGS)
+def test_unseen_things(text):
+    """A step, an instruction or a level that needs the world, other answers or the system is remarked on."""
+    (step,) = remarks(steps=["Read the answer.", text])
+    assert step.startswith("steps.2: relies on ")
+    assert "which the judge does not see; " in step
+    (rule,) = remarks(instructions=text)
+    assert rule.startswith("instructions: relies on ")
+    assert described("It is kind.", text)[0].startswith("scale.categories.B: relies on ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Do not search the web.",
+        "Judge it without the surrounding text.",
+        "Do not compare it with other answers.",
+        "Never ask the user.",
+        "Search the answer for dates.",
+        "Check whether it advises to consult a doctor.",
+        "Check whether it tells the reader to look up the opening hours.",
+        "Check whether it names a reliable source.",
+        "In other cases, choose Rude.",
+        "Ask what a reader could explain after it.",
+        "Follow each link from its first node to its last.",
+        "Note the response time that it states.",
+        "Check whether other words mean the same.",
+        "Say whether the claim is open.",
+    ],
+)
+def test_seen_things(text):
+    """A rule that forbids it is left alone, and so is one on what an answer says."""
+    assert remarks(steps=["Read the answer.", text]) == []
+
+
+def test_truth_can_be_judged_by_a_source():
+    """Whether claims are true can be judged if there is something to compare them with."""
+    assert remarks(steps=["Check whether the claims are true."], needs=["answer", "context"]) == []
