@@ -6,8 +6,9 @@
 `benchmarks/drafts.yaml` has the metrics and, for each, pairs of a good and a bad case. A draft is *clean* if
 `greval metrics check` has no remark on it, and *separates* if the good case gets the higher number in at least four
 fifths of its pairs, rounded up; a tie, a skipped and a failed judgement count as not higher. A draft is *usable* if it
-is clean and separates. Drafts and verdicts are kept under --out: the same command goes on where it was stopped, and
-asks nothing again.
+is clean and separates. It is *called good* if `greval metrics draft` has no remark on it, also none on pairs that the
+model makes up itself. Drafts and verdicts are kept under --out: the same command goes
+on where it was stopped, and asks nothing again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,10 @@ from typing import Any
 import yaml
 
 from greval import Case, Judge, compile_metric, parse_metric, write_metric
+from greval.judging.drafting.brief import DraftBrief, DraftWriter, find_draft_remarks
+from greval.judging.drafting.planted import SUBJECTS, check_planted_pairs
 from greval.judging.metric_draft import draft_async
+from greval.judging.model.call_context import NO_RUN
 from greval.judging.model.client import JudgeClient
 from greval.metrics.lint import lint_metric
 from greval.records.metric import JudgedMetric
@@ -44,25 +48,31 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     made = circumstances(out)
     wanted = yaml.safe_load(DATA.read_text("utf-8"))[args.set]
-    rows = [
-        measured(entry, out / entry["name"], args) for entry in wanted if not args.only or entry["name"] in args.only
-    ]
+    entries = [entry for entry in wanted if not args.only or entry["name"] in args.only]
+    # All drafts first, so that they can be read while their pairs are judged.
+    for entry in entries:
+        drafted(entry, out / entry["name"], judge_of(args))
+    rows = [measured(entry, out / entry["name"], args) for entry in entries]
     usable = sum(row["usable"] for row in rows)
     interval = wilson_interval(usable / len(rows), len(rows), level=LEVEL)
     print(f"`python benchmarks/drafts.py --set {args.set}`, judge `{Judge(args.judge).label}`, {made}.\n")
     print(
-        "| metric | scale | over | clean | higher | mean good | mean bad | usable | calls | tokens in, out | seconds |"
+        "| metric | scale | over | clean | higher | mean good | mean bad | usable | planted | called good | calls "
+        "| tokens in, out | seconds |"
     )
-    print("|---|---|---|---|---|---|---|---|---|---|---|")
+    print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     for row in rows:
         print(
             f"| `{row['name']}` | {row['scale']} | {row['over']} | {'yes' if row['clean'] else 'no'} "
             f"| {row['higher']} of {row['pairs']} | {row['good']} | {row['bad']} | {'yes' if row['usable'] else 'no'} "
-            f"| {row['calls']} | {row['tokens']} | {row['seconds']:.0f} |"
+            f"| {row['planted']} | {'yes' if row['called good'] else 'no'} | {row['calls']} "
+            f"| {row['tokens']} | {row['seconds']:.0f} |"
         )
     print(
         f"\n{usable} of {len(rows)} drafts are usable "
-        f"({LEVEL:.0%} interval {interval.low:.2f} to {interval.high:.2f}, Wilson)."
+        f"({LEVEL:.0%} interval {interval.low:.2f} to {interval.high:.2f}, Wilson). "
+        f"{sum(row['called good'] for row in rows)} are called good, "
+        f"{sum(row['called good'] and row['usable'] for row in rows)} of these are usable."
     )
 
 
@@ -80,6 +90,11 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def judge_of(args: argparse.Namespace) -> Judge:
+    """Build the judge that drafts and judges."""
+    return Judge(args.judge, base_url=args.base_url, reason=args.reason, timeout=600)
+
+
 def circumstances(out: Path) -> str:
     """Say where and when the first call was made; a later command tells the same."""
     note = out / "made.txt"
@@ -95,8 +110,7 @@ def circumstances(out: Path) -> str:
 
 def measured(entry: dict[str, Any], folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Draft one metric, judge its pairs, and return its row of the table."""
-    judge = Judge(args.judge, base_url=args.base_url, reason=args.reason, timeout=600)
-    folder.mkdir(exist_ok=True)
+    judge = judge_of(args)
     row = {
         "name": entry["name"],
         "scale": entry["scale"],
@@ -104,10 +118,11 @@ def measured(entry: dict[str, Any], folder: Path, args: argparse.Namespace) -> d
         "pairs": len(entry["pairs"]),
     }
     metric, cost = drafted(entry, folder, judge)
-    remarks = [] if metric is None else lint_metric(metric)
+    tried = planted(entry, metric, folder / "planted.json", judge)
+    remarks = [] if metric is None else find_draft_remarks(brief_of(entry), metric)
     numbers = [] if metric is None else [*judged(metric, entry["pairs"], folder / "verdicts.jsonl", judge)]
     higher = sum(good is not None and bad is not None and good > bad for good, bad in numbers)
-    clean = metric is not None and not remarks
+    clean = metric is not None and not lint_metric(metric)
     sys.stderr.write(f"{entry['name']}: {numbers} {remarks}\n")
     return {
         **row,
@@ -116,32 +131,46 @@ def measured(entry: dict[str, Any], folder: Path, args: argparse.Namespace) -> d
         "good": mean([good for good, _ in numbers]),
         "bad": mean([bad for _, bad in numbers]),
         "usable": clean and higher >= math.ceil(SHARE_OF_PAIRS * len(entry["pairs"])),
+        "planted": f"{tried['separated']} of {len(SUBJECTS)}",
+        "called good": metric is not None and not remarks and not tried["remarks"],
         **cost,
     }
 
 
 def drafted(entry: dict[str, Any], folder: Path, judge: Judge) -> tuple[JudgedMetric | None, dict[str, Any]]:
     """Draft a metric, or read the draft of an earlier command; None if the model gave none."""
+    folder.mkdir(exist_ok=True)
     kept, file = folder / "cost.json", folder / f"{entry['name']}.yaml"
     if not kept.exists():
         begun = time.perf_counter()
         cost: dict[str, Any] = {"calls": "-", "tokens": "-"}
         try:
-            found = asyncio.run(
-                draft_async(
-                    entry["name"], entry["description"], scale_of(entry["scale"]), entry.get("over"), JudgeClient(judge)
-                )
-            )
+            draft = asyncio.run(draft_async(brief_of(entry), JudgeClient(judge), check=False))
         except Exception as error:  # noqa: BLE001 - whatever stops a draft is a draft that is not usable
             (folder / "error.txt").write_text(str(error), "utf-8")
         else:
-            file.write_text(write_metric(found.metric), "utf-8")
-            usage = found.usage
+            file.write_text(write_metric(draft.metric), "utf-8")
+            usage = draft.usage
             cost = {"calls": usage.calls, "tokens": f"{usage.input_tokens:,}, {usage.output_tokens:,}"}
         kept.write_text(json.dumps({**cost, "seconds": time.perf_counter() - begun}), "utf-8")
     metric = parse_metric(file.read_text("utf-8")) if file.exists() else None
     assert metric is None or isinstance(metric, JudgedMetric)
     return metric, json.loads(kept.read_text("utf-8"))
+
+
+def brief_of(entry: dict[str, Any]) -> DraftBrief:
+    """Read what is to be drafted."""
+    return DraftBrief.parse(entry["name"], entry["description"], scale_of(entry["scale"]), entry.get("over"))
+
+
+def planted(entry: dict[str, Any], metric: JudgedMetric | None, file: Path, judge: Judge) -> dict[str, Any]:
+    """Try a draft on the pairs that the model makes up, or read the result of an earlier command."""
+    if metric is None:
+        return {"separated": 0, "remarks": []}
+    if not file.exists():
+        check = asyncio.run(check_planted_pairs(brief_of(entry), metric, DraftWriter(JudgeClient(judge)), NO_RUN))
+        file.write_text(json.dumps({"separated": check.separated, "remarks": check.remarks}), "utf-8")
+    return json.loads(file.read_text("utf-8"))
 
 
 def scale_of(scale: str) -> Any:  # noqa: ANN401 - what `draft` accepts

@@ -136,6 +136,10 @@ def draft(  # noqa: PLR0913 - the options of a command
     ] = "categorical",
     over: Annotated[Over | None, typer.Option(help="judge each of these by itself")] = None,
     judge: JudgeName = None,
+    try_out: Annotated[
+        bool,
+        typer.Option("--check/--no-check", help="try the draft on good and bad examples that the model makes up"),
+    ] = True,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -150,13 +154,17 @@ def draft(  # noqa: PLR0913 - the options of a command
     model = options.create_judge(judge)
     from greval.judging.metric_draft import write_draft
 
-    metric_draft = write_draft(name, description, scale=_parse_scale(scale), over=over, judge=model)
+    metric_draft = write_draft(name, description, scale=_parse_scale(scale), over=over, judge=model, check=try_out)
     if file:
         _write_draft(file, metric_draft.metric)
     else:
         typer.echo(write_metric(metric_draft.metric), nl=False)
     print_note(f"# drafted with {model.label}: review it before use")
     print_note(f"# {_format_draft_cost(model.label, metric_draft.usage)}")
+    if metric_draft.check is None:
+        print_note("# not tried on examples (--no-check)")
+    elif metric_draft.is_good:
+        print_note(f"# good: no remark is left, and {metric_draft.check.format_count()} planted pairs")
     if metric_draft.remarks:
         print_note(f"# {format_count(len(metric_draft.remarks), 'remark')} left, which you can mend in the file:")
     for remark in metric_draft.remarks:

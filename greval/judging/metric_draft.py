@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 from langchain_core.language_models import BaseChatModel
 
 from greval._util.concurrency import run_sync
+from greval.errors import DataWarning
 from greval.judging.drafting.brief import DraftBrief, DraftScale, DraftWriter, find_draft_remarks
 from greval.judging.drafting.parts import write_by_parts
+from greval.judging.drafting.planted import PlantedCheck, check_planted_pairs
 from greval.judging.drafting.whole import write_whole
 from greval.judging.model.call_context import NO_RUN, CallContext
 from greval.judging.model.client import JudgeClient
@@ -20,11 +23,20 @@ from greval.records.result import Usage
 
 @dataclass(frozen=True)
 class WrittenDraft:
-    """A draft, the remarks that its writer did not mend, and what all calls for it used."""
+    """A draft, the remarks that are left, what all calls for it used, and how it did on planted pairs, if it was tried.
+
+    The remarks are those that its writer did not mend, and one if too few good examples got the better value.
+    """
 
     metric: JudgedMetric
     remarks: tuple[str, ...]
     usage: Usage
+    check: PlantedCheck | None = None
+
+    @property
+    def is_good(self) -> bool:
+        """True if it was tried on planted pairs and there is no remark."""
+        return self.check is not None and not self.remarks
 
 
 def draft_metric(
@@ -34,6 +46,7 @@ def draft_metric(
     scale: DraftScale = "categorical",
     over: Over | None = None,
     judge: Judge | BaseChatModel | str,
+    check: bool = True,
 ) -> JudgedMetric:
     """Draft a metric with a model, from a name and a one-sentence description.
 
@@ -43,6 +56,8 @@ def draft_metric(
         scale: `categorical`, `value` (1 to 5), a range such as (0, 10), or the names of the categories, best first.
         over: `chunks`, `triples`, `claims` or `expected_claims`, if each item is judged separately.
         judge: The model that writes the definition.
+        check: Try the draft on pairs of a good and a bad example that the model makes up. If too few good ones get
+            the better value, a `DataWarning` says so. It takes 16 calls or more.
 
     Returns:
         A complete, validated definition. Write it to a file with `greval.write_metric` and review it.
@@ -57,30 +72,37 @@ def draft_metric(
         >>> written = {"needs": ["answer"], "steps": ["Read the answer.", "Weigh its tone."], "instructions": "",
         ...            "categories": [{"name": "Polite", "means": "It is courteous.", "score": 1},
         ...                           {"name": "Rude", "means": "It insults.", "score": 0}]}
-        >>> draft_metric("tone", "Whether the answer is polite.", judge=ScriptedJudge([written])).scale.names
+        >>> judge = ScriptedJudge([written])
+        >>> draft_metric("tone", "Whether the answer is polite.", judge=judge, check=False).scale.names
         ('Polite', 'Rude')
     """
-    return write_draft(name, description, scale=scale, over=over, judge=judge).metric
+    draft = write_draft(name, description, scale=scale, over=over, judge=judge, check=check)
+    for remark in draft.check.remarks if draft.check else ():
+        warnings.warn(f"{name}: {remark}", DataWarning, stacklevel=2)
+    return draft.metric
 
 
 def write_draft(
-    name: str, description: str, *, scale: DraftScale, over: Over | None, judge: Judge | BaseChatModel | str
+    name: str,
+    description: str,
+    *,
+    scale: DraftScale,
+    over: Over | None,
+    judge: Judge | BaseChatModel | str,
+    check: bool = True,
 ) -> WrittenDraft:
     """Draft a metric as `draft_metric` does, and return also the remarks that are left and the usage."""
-    return run_sync(draft_async(name, description, scale, over, JudgeClient(judge)))
+    brief = DraftBrief.parse(name, description, scale, over)
+    return run_sync(draft_async(brief, JudgeClient(judge), check=check))
 
 
 async def draft_async(
-    name: str,
-    description: str,
-    scale: DraftScale,
-    over: Over | None,
-    client: JudgeClient,
-    context: CallContext = NO_RUN,
+    brief: DraftBrief, client: JudgeClient, context: CallContext = NO_RUN, *, check: bool = True
 ) -> WrittenDraft:
     """Draft a metric; see `draft_metric`. The embedded model writes it in parts, all others as a whole."""
-    brief = DraftBrief.parse(name, description, scale, over)
     writer = DraftWriter(client, context)
     write = write_by_parts if client.judge.local else write_whole
     metric = await write(brief, writer)
-    return WrittenDraft(metric, tuple(find_draft_remarks(brief, metric)), writer.usage)
+    planted = await check_planted_pairs(brief, metric, writer, context) if check else None
+    remarks = (*find_draft_remarks(brief, metric), *(planted.remarks if planted else ()))
+    return WrittenDraft(metric, remarks, writer.usage, planted)

@@ -60,12 +60,36 @@ def test_metrics_draft_prints_a_file(greval_says, fault_server):
     """A draft is a metric file on stdout, with the request to review it on stderr."""
     fault_server.plan = lambda _: gives(WRITTEN)
     words = ["metrics", "draft", "depth", "How deep it goes.", "--scale", "value", *judged_by(fault_server)]
-    code, out, err = greval_says(*words)
+    code, out, err = greval_says(*words, "--no-check")
     assert code == 0
     assert greval.parse_metric(out).scale.range == (1, 5)
     assert "# drafted with openai:m: review it before use" in err
     assert re.search(r"# spent: 1 call, \d+ input tokens, \d+ output tokens, cost unknown", err)
+    assert "# not tried on examples (--no-check)" in err
     assert "left" not in err
+    assert "# good" not in err
+
+
+@pytest.mark.parametrize(("values", "is_good"), [((5, 1), True), ((3, 3), False)])
+def test_metrics_draft_calls_good_what_separates_examples(greval_says, fault_server, values, is_good):
+    """A draft is called good if the model's good examples get more than its bad ones; what was spent has all calls."""
+    texts = {"question": "What is it?", "best_answer": "A deep one.", "worst_answer": "A flat one."}
+
+    def answer(body):
+        name = body["response_format"]["json_schema"]["name"]
+        value = values["flat" in body["messages"][-1]["content"]]
+        return gives({"metric": WRITTEN, "example": texts}.get(name, {"reason": "It is so.", "value": value}))
+
+    fault_server.plan = answer
+    words = ["metrics", "draft", "depth", "How deep the answer goes.", "--scale", "value", *judged_by(fault_server)]
+    code, out, err = greval_says(*words)
+    assert (code, greval.parse_metric(out).name) == (0, "depth")
+    assert "# spent: 17 calls" in err
+    good = "# good: no remark is left, and the good example got the better value in 4 of 4 planted pairs"
+    remark = (
+        "# planted pairs: the good example got the better value in 0 of 4, expected at least 3; read the descriptions"
+    )
+    assert ((good in err), (remark in err)) == (is_good, not is_good)
 
 
 def test_metrics_draft_lists_remaining_remarks(greval_says, fault_server):
@@ -73,7 +97,7 @@ def test_metrics_draft_lists_remaining_remarks(greval_says, fault_server):
     levels = [{"level": n, "means": f"Level {n} of it, told from"} for n in (0, 1)]
     fault_server.plan = lambda _: gives(WRITTEN | {"levels": levels})
     words = ["metrics", "draft", "depth", "How deep it goes.", "--scale", "0..1", *judged_by(fault_server)]
-    code, out, err = greval_says(*words)
+    code, out, err = greval_says(*words, "--no-check")
     assert code == 0
     assert greval.parse_metric(out).scale.range == (0, 1)
     assert "# spent: 2 calls" in err
@@ -120,7 +144,7 @@ def test_a_draft_is_written_to_a_file_with_its_schema(greval_says, fault_server)
     fault_server.plan = lambda _: gives(WRITTEN)
     words = ["metrics", "draft", "depth", "How deep it goes.", "--scale", "value", *judged_by(fault_server)]
     Path("m").mkdir()
-    code, out, err = greval_says(*words, "-o", "m")
+    code, out, err = greval_says(*words, "-o", "m", "--no-check")
     assert code == 0
     assert out == "m/depth.yaml: written, with metric.schema.json beside it for editors\n"
     assert "review it before use" in err

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import fault_server as fault
 import pytest
 
-from greval import Judge, draft_metric, parse_metric, write_metric
+import greval
+from greval import Judge, parse_metric, write_metric
 from greval.errors import JudgeError
 from greval.testing import ScriptedJudge
 
+draft_metric = partial(greval.draft_metric, check=False)
 STEPS = ["Read the answer.", "Weigh what it says."]
 CATEGORIES = [
     {"name": "Rude", "means": "It insults the reader.", "score": 0},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from drafting_judge import DRAFT
+from drafting_judge import draft_or_judge
 from served_metrics import CASE, app_of, client_of, create, list_files, says, tone
 from served_runs import all_results, ended, rows, serving, started, uploaded
 
@@ -146,16 +146,18 @@ def test_own_metrics_build_on_own_metrics(metric_client):
     assert metric_client.delete("/v1/metrics/own_chunks").status_code == 204
 
 
-def test_a_judge_drafts_a_metric(tmp_path):
-    """A draft is a whole file that can be created as it is, with remarks on it."""
-    judge = ScriptedJudge([DRAFT])
+@pytest.mark.parametrize(("check", "calls"), [(True, 17), (False, 1)])
+def test_a_judge_drafts_a_metric(tmp_path, check, calls):
+    """A draft is a whole file that can be created as it is, with remarks on it; it is good if it was tried."""
+    judge = ScriptedJudge(draft_or_judge("It fits."))
     client = client_of(app_of(tmp_path, {"scripted": judge}))
     body = {"name": "polite", "description": "Whether the answer is polite.", "scale": ["Polite", "Rude"]}
-    draft = client.post("/v1/metrics/draft", json=body).json()
+    draft = client.post("/v1/metrics/draft", json={**body, "check": check}).json()
     assert parse_metric(draft["yaml"]).scale.names == ("Polite", "Rude")
-    assert (draft["warnings"], draft["usage"]["calls"], draft["usage"]["output_tokens"]) == ([], 1, 20)
+    assert (draft["warnings"], draft["usage"]["calls"], draft["usage"]["output_tokens"]) == ([], calls, 20 * calls)
+    assert draft["good"] is check
     assert create(client, draft["yaml"]).status_code == 201
-    assert len(judge.calls) == 1
+    assert len(judge.calls) == calls
 
 
 def test_a_judge_that_cannot_draft_is_a_502(tmp_path):

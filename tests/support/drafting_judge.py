@@ -1,4 +1,4 @@
-"""The answers of a scripted judge that drafts a metric if it is asked for one, and judges otherwise."""
+"""The answers of a scripted judge that drafts a metric and examples of it if it is asked for them, or else judges."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage
 
+from greval.judging.drafting import planted
 from greval.judging.drafting.whole import SYSTEM_PROMPT
 
 DRAFT = {
@@ -18,17 +19,32 @@ DRAFT = {
         {"name": "Rude", "means": "It is not.", "score": 0},
     ],
 }
+EXAMPLES = {
+    "question": "When does it open?",
+    "best_answer": "At nine, with pleasure.",
+    "worst_answer": "At nine, you fool.",
+}
 
 
 def draft_or_judge(reason: str) -> Callable[[Sequence[BaseMessage]], dict[str, Any]]:
-    """Give a function that answers with `DRAFT` if a metric is to be written, else with 1, of a pair with A."""
+    """Give a function that writes a metric or a pair if it is asked for one, else judges with 1, of a pair with A."""
 
     def answer(messages: Sequence[BaseMessage]) -> dict[str, Any]:
-        value = "A" if "<answer_b>" in str(messages[-1].content) else 1
-        return DRAFT if asks_for_draft(messages) else {"reason": reason, "value": value}
+        if asks_for_draft(messages):
+            return DRAFT
+        if asks_for_example(messages):
+            return EXAMPLES
+        text = str(messages[-1].content)
+        if any(example in text for example in EXAMPLES.values()):
+            return {"reason": reason, "value": "Rude" if EXAMPLES["worst_answer"] in text else "Polite"}
+        return {"reason": reason, "value": "A" if "<answer_b>" in text else 1}
 
     return answer
 
 
 def asks_for_draft(messages: Sequence[BaseMessage]) -> bool:
     return str(messages[0].content).startswith(SYSTEM_PROMPT.partition(".")[0])
+
+
+def asks_for_example(messages: Sequence[BaseMessage]) -> bool:
+    return str(messages[0].content).startswith(planted.SYSTEM_PROMPT.partition("{")[0])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from drafting_judge import DRAFT, asks_for_draft
+from drafting_judge import DRAFT, EXAMPLES, asks_for_draft, asks_for_example
 from langchain_core.messages import BaseMessage
 
 from greval.testing import ScriptedJudge
@@ -25,9 +25,11 @@ def page_judge(delay: float = 0.0) -> ScriptedJudge:
 
 
 def answer_page(messages: Sequence[BaseMessage]) -> dict[str, Any] | str:
-    """Answer a request to judge, or to write a metric."""
+    """Answer a request to judge, or to write a metric or examples of it."""
     if asks_for_draft(messages):
         return DRAFT
+    if asks_for_example(messages):
+        return EXAMPLES
     system, case = str(messages[0].content), str(messages[1].content)
     if FAULTY in case:
         return "I had rather not say."

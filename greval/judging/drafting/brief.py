@@ -12,10 +12,12 @@ from langchain_core.messages import BaseMessage
 from pydantic import ValidationError
 
 from greval.errors import DefinitionError, JudgeUnavailableError, MalformedVerdictError
+from greval.judging.answer_schema import build_object_schema
 from greval.judging.model.answer_format import AnswerFormat
 from greval.judging.model.call_context import NO_RUN, CallContext
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.failures import SETUP_FAILURES, format_failure_hint
+from greval.judging.reply_json import parse_reply_object
 from greval.metrics.lint import find_cited_inputs, lint_metric, list_descriptions
 from greval.records.case import CLAIM_FIELDS, PROMPT_FIELDS, Over
 from greval.records.metric import JudgedMetric, build_metric, list_metric_faults
@@ -186,12 +188,54 @@ class DraftWriter:
             raise JudgeUnavailableError(f"{self.client.label} cannot be asked: {fault}; {hint}")
         return reply.text, fault
 
-    def build_error(self, fault: str) -> MalformedVerdictError:
+    async def ask_texts(
+        self,
+        name: str,
+        patterns: Mapping[str, str],
+        messages: Sequence[BaseMessage],
+        *,
+        max_tokens: int,
+        has_grammar: bool = True,
+    ) -> dict[str, str]:
+        """Ask for texts that match regular expressions, and again if the reply cannot be used.
+
+        Without `has_grammar` the expressions are not in the schema, of which not every server knows all parts.
+
+        Raises:
+            MalformedVerdictError: If the model wrote nothing usable in `MAX_TRIES` tries.
+        """
+        properties = {
+            key: {"type": "string", "pattern": pattern} if has_grammar else {"type": "string"}
+            for key, pattern in patterns.items()
+        }
+        schema = build_object_schema(properties)
+        fault = ""
+        for _ in range(MAX_TRIES):
+            text, fault = await self.ask(name, schema, messages, max_tokens=max_tokens)
+            if fault:
+                continue
+            try:
+                return _read_texts(text, schema, patterns)
+            except MalformedVerdictError as error:
+                fault = str(error)
+        raise self.build_error(fault, "definition" if name == "part" else name)
+
+    def build_error(self, fault: str, subject: str = "definition") -> MalformedVerdictError:
         """Build the error for a model that wrote nothing usable in `MAX_TRIES` tries."""
         return MalformedVerdictError(
             "malformed",
-            f"{self.client.label} gave no valid definition in {MAX_TRIES} tries: {fault}; try again or another model",
+            f"{self.client.label} gave no valid {subject} in {MAX_TRIES} tries: {fault}; try again or another model",
         )
+
+
+def _read_texts(text: str, schema: Mapping[str, Any], patterns: Mapping[str, str]) -> dict[str, str]:
+    """Read the texts of a reply; models without a grammar may write other ones."""
+    written = parse_reply_object(text, schema)
+    for key, pattern in patterns.items():
+        content = written.get(key)
+        if not isinstance(content, str) or not re.search(pattern, content):
+            raise MalformedVerdictError("malformed", f"{key}: {content!r} is not a sentence of the form {pattern}")
+    return {key: str(written[key]) for key in patterns}
 
 
 def find_draft_remarks(brief: DraftBrief, metric: JudgedMetric) -> list[str]:

@@ -13,11 +13,8 @@ from typing import Any
 
 from langchain_core.messages import HumanMessage, SystemMessage
 
-from greval.errors import MalformedVerdictError
-from greval.judging.answer_schema import build_object_schema
-from greval.judging.drafting.brief import MAX_ROUNDS, MAX_TRIES, DraftBrief, DraftWriter, find_draft_remarks
+from greval.judging.drafting.brief import MAX_ROUNDS, DraftBrief, DraftWriter, find_draft_remarks
 from greval.judging.prompt import neutralise_fences
-from greval.judging.reply_json import parse_reply_object
 from greval.metrics.lint import find_cited_inputs
 from greval.records.metric import JudgedMetric, build_metric
 
@@ -58,8 +55,8 @@ CHECK_REQUEST = (
     "to 20 words."
 )
 NAMES_REQUEST = "Write a name of one or two words for each of the two. The names are opposites."
-BOTH_ENDS = "says that it is like the best and like the worst; say which flaw it has, or which merit"
-_SIMILAR = re.compile(r"reads nearly like (['\"])(?P<name>.+)\1;")
+_SIMILAR = re.compile(r"(?:reads nearly like|includes all of) (['\"])(?P<name>.+)\1;|is the worst, but")
+"""A remark after which a worst must say what is missing."""
 
 SENTENCE = r'[^."\\]{10,320}[.]$'
 VERB = "([a-z]+ly )?[a-z]+s"
@@ -126,9 +123,6 @@ class PartsDraft:
         best, worst = (_cut_subject(self._texts[rank], self._brief.thing) for rank in (0, last))
         if best.split()[:COMMON_WORDS] == worst.split()[:COMMON_WORDS]:
             remarks.setdefault(last, f"reads nearly like '{self._ranks[0]}'; say what the {self._brief.thing} lacks")
-        for rank in self._described_ranks[1:-1]:
-            if best in self._texts[rank] and worst in self._texts[rank]:
-                remarks.setdefault(rank, BOTH_ENDS)
         return remarks
 
     def leave_out(self, part: int | str) -> None:
@@ -234,20 +228,10 @@ class PartsDraft:
         return FALLBACK_NAMES if len({name.casefold() for name in names}) == 1 else names
 
     async def _ask(self, request: str, patterns: Mapping[str, str]) -> dict[str, str]:
-        """Ask for texts that match regular expressions, and again if the reply cannot be used."""
-        schema = build_object_schema({key: {"type": "string", "pattern": pattern} for key, pattern in patterns.items()})
+        """Ask for texts that match regular expressions, after the description of the metric."""
         prompt = neutralise_fences(f"Metric: {self._brief.name}. {self._brief.description}\n{request}")
         messages = [SystemMessage(SYSTEM_PROMPT.format(thing=self._brief.thing)), HumanMessage(prompt)]
-        fault = ""
-        for _ in range(MAX_TRIES):
-            text, fault = await self._writer.ask("part", schema, messages, max_tokens=MAX_PART_TOKENS)
-            if fault:
-                continue
-            try:
-                return _read_texts(text, schema, patterns)
-            except MalformedVerdictError as error:
-                fault = str(error)
-        raise self._writer.build_error(fault)
+        return await self._writer.ask_texts("part", patterns, messages, max_tokens=MAX_PART_TOKENS)
 
 
 def _select_levels(brief: DraftBrief) -> list[int]:
@@ -258,13 +242,3 @@ def _select_levels(brief: DraftBrief) -> list[int]:
 
 def _cut_subject(text: str, thing: str) -> str:
     return text.removeprefix(f"The {thing} ").removesuffix(".")
-
-
-def _read_texts(text: str, schema: Mapping[str, Any], patterns: Mapping[str, str]) -> dict[str, str]:
-    """Read the texts of a reply; models without a grammar may write other ones."""
-    written = parse_reply_object(text, schema)
-    for key, pattern in patterns.items():
-        content = written.get(key)
-        if not isinstance(content, str) or not re.search(pattern, content):
-            raise MalformedVerdictError("malformed", f"{key}: {content!r} is not a sentence of the form {pattern}")
-    return {key: str(written[key]) for key in patterns}

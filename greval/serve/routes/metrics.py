@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Path, Query
 
 from greval.errors import DefinitionError, JudgeError
-from greval.judging.drafting.brief import DraftScale
+from greval.judging.drafting.brief import DraftBrief, DraftScale
 from greval.judging.metric_draft import draft_async
 from greval.judging.model.client import JudgeClient
 from greval.metrics.files import parse_metric, write_metric
@@ -153,13 +153,14 @@ def _check_text(reading: ReadText, tenant_metrics: TenantMetrics, service: Servi
 async def draft_metric(body: DraftRequest, service: TheService, tenant_metrics: TheTenantMetrics) -> MetricDraft:
     """Let a judge draft a metric from its name and a sentence; review it, then create it."""
     client, context = tenant_metrics.runner.open_judge(tenant_metrics.tenant, body.judge)
+    brief = DraftBrief.parse(body.name, body.description, _parse_scale(body.scale), body.over)
     try:
-        draft = await draft_async(body.name, body.description, _parse_scale(body.scale), body.over, client, context)
+        draft = await draft_async(brief, client, context, check=body.check)
     except JudgeError:
         # If the quota was used up, that is why.
         get_tenant_quotas(service, tenant_metrics.tenant).check_calls()
         raise
-    return MetricDraft(yaml=write_metric(draft.metric), warnings=draft.remarks, usage=draft.usage)
+    return MetricDraft(yaml=write_metric(draft.metric), warnings=draft.remarks, good=draft.is_good, usage=draft.usage)
 
 
 @router.get("/metrics/{name}", responses=describe_errors(404, 422, 500, 503, 504), response_model=MetricDetail)

@@ -130,7 +130,10 @@ class MetricDiff(Record):
 
 
 class DraftRequest(StrictRequest):
-    """The metric to draft: `scale` is a kind, a lower and an upper end, or names of categories."""
+    """The metric to draft: `scale` is a kind, a lower and an upper end, or names of categories.
+
+    `check` tries the draft on pairs of a good and a bad example that the judge makes up.
+    """
 
     name: Name
     description: Annotated[Text, Field(max_length=MAX_DESCRIPTION)]
@@ -141,14 +144,17 @@ class DraftRequest(StrictRequest):
     ) = "categorical"
     over: Over | None = None
     judge: ShortText | None = None
+    check: bool = True
 
 
 class MetricDraft(Record):
     """A metric as a model drafted it: review it before use.
 
-    `warnings` are the remarks that the model did not mend, `usage` is that of all calls for the draft.
+    `warnings` are the remarks that the model did not mend, and one if too few good examples got the better value. The
+    draft is `good` if it was tried on examples and has no remark. `usage` is that of all calls for the draft.
     """
 
     yaml: str
     warnings: Sequence[str] = ()
+    good: bool = False
     usage: Usage

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from greval.judging.drafting.brief import DraftBrief
 from greval.judging.metric_draft import draft_async
 from greval.judging.model.client import JudgeClient
 from greval.testing import ScriptedJudge
@@ -21,9 +22,10 @@ def written(categories, **more):
     return {"needs": ["answer"], "steps": steps, "instructions": "", "categories": categories, **more}
 
 
-def drafted(*answers, description="Whether the answer is polite."):
+def drafted(*answers, description="Whether the answer is polite.", scale="categorical"):
     judge = ScriptedJudge(answers)
-    return asyncio.run(draft_async("tone", description, "categorical", None, JudgeClient(judge))), judge
+    brief = DraftBrief.parse("tone", description, scale, None)
+    return asyncio.run(draft_async(brief, JudgeClient(judge), check=False)), judge
 
 
 def test_a_draft_without_remarks_takes_one_call():
@@ -71,9 +73,7 @@ def test_remarks_on_the_callers_words_cost_nothing():
 def test_given_categories_keep_their_order():
     """Names are given best first; a writer that scores them the other way round is asked again."""
     turned = [{**GOOD[0], "score": 0}, {**GOOD[1], "score": 1}]
-    judge = ScriptedJudge([written(turned), written(GOOD)])
-    names = ["Polite", "Rude"]
-    draft = asyncio.run(draft_async("tone", "Whether the answer is polite.", names, None, JudgeClient(judge)))
+    draft, judge = drafted(written(turned), written(GOOD), scale=["Polite", "Rude"])
     assert [(category.name, category.score) for category in draft.metric.scale.categories] == [
         ("Polite", 1),
         ("Rude", 0),

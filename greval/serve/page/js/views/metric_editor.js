@@ -128,7 +128,8 @@ function MetricEditor({ judges, draftName, name, saved: first, begin, restored, 
     if (!fields?.name?.trim() || !description?.trim()) throw NO_NAME;
     const found = await post("/v1/metrics/draft", { name: fields.name.trim(), description, over, scale: draftScale(scale), judge });
     await metricText.replace(found.yaml);
-    setNotice("This is a draft of the judge: read each text, and mend what the check remarks on.");
+    const advice = found.good ? "The judge's good examples got more by it than its bad ones." : found.warnings.join(" ");
+    setNotice(`This is a draft of the judge: read each text, and mend what the check remarks on. ${advice}`);
     announce("The draft is there");
   });
   const gone = () => attempt(async () => {
