@@ -35,9 +35,8 @@ def draft_or_judge(reason: str) -> Callable[[Sequence[BaseMessage]], dict[str, A
         if asks_for_example(messages):
             return EXAMPLES
         text = str(messages[-1].content)
-        if any(example in text for example in EXAMPLES.values()):
-            return {"reason": reason, "value": "Rude" if EXAMPLES["worst_answer"] in text else "Polite"}
-        return {"reason": reason, "value": "A" if "<answer_b>" in text else 1}
+        values = {EXAMPLES["best_answer"]: "Polite", EXAMPLES["worst_answer"]: "Rude", "<answer_b>": "A"}
+        return {"reason": reason, "value": next((value for example, value in values.items() if example in text), 1)}
 
     return answer
 

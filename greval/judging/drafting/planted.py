@@ -35,10 +35,9 @@ An example for another metric, "calm: Whether the {thing} is written without wor
 - best_{thing}: {best}
 - worst_{thing}: {worst}"""
 REQUESTS = {
-    "best": "Write {shared}the {thing} about {subject} that is the best by this metric: what its description says is "
-    "fully true of it.",
-    "worst": "Write the {thing} about {subject} that is the worst by this metric: it does the opposite of what the "
-    "description says.",
+    "best": "Write {shared}one {thing} about {subject} that is the best by this metric.",
+    "worst": "Write one {thing} about {subject} that is the worst by this metric, because it is the opposite of what "
+    "the metric asks for.",
 }
 """What is asked for each side of a pair."""
 _EXAMPLES = {
@@ -117,7 +116,7 @@ class PlantedPairs:
             texts = await self._write(subject)
             best, worst = [await self._judge_side(texts, side) for side in REQUESTS]
         except (JudgeError, ValidationError) as error:
-            return str(error)
+            return " ".join(str(error).split())
         if best > worst:
             return ""
         quotes = (f"{side}: {texts[side][:MAX_QUOTED_CHARS]!r}" for side in REQUESTS)
@@ -133,7 +132,7 @@ class PlantedPairs:
             lines = [f"Metric: {self._brief.name}. {self._brief.description}"]
             lines += [f"The {field.replace('_', ' ')}: {texts[field]}" for field in self._shared if field in texts]
             missing = [field for field in self._shared if field not in texts]
-            phrases = "".join(f"the {field.replace('_', ' ')} about {subject}, then " for field in missing)
+            phrases = "".join(f"the {field.replace('_', ' ')}, then " for field in missing)
             lines.append(request.format(shared=phrases, thing=self._brief.thing, subject=subject))
             # The name of the text in the reply tells a small model more than the request.
             name = f"{side}_{self._brief.thing}"

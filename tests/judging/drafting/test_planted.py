@@ -54,7 +54,7 @@ class Model:
         if "is the worst by" in request:
             return {f"worst_{thing}": text.replace("GOOD", "BAD")}
         asked = request.rpartition("Write ")[2]
-        shared = [field for field in ("question", "expected_answer") if f"the {field.replace('_', ' ')} about" in asked]
+        shared = [field for field in ("question", "expected_answer") if f"the {field.replace('_', ' ')}, then" in asked]
         return {**{field: f"The {field} of both?" for field in shared}, f"best_{thing}": text}
 
 
