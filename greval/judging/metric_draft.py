@@ -25,7 +25,7 @@ from greval.records.result import Usage
 class WrittenDraft:
     """A draft, the remarks that are left, what all calls for it used, and how it did on planted pairs, if it was tried.
 
-    The remarks are those that its writer did not mend, and one if too few good examples got the better value.
+    The remarks are those that its writer did not mend, and one if a good example did not get the better value.
     """
 
     metric: JudgedMetric
@@ -56,8 +56,8 @@ def draft_metric(
         scale: `categorical`, `value` (1 to 5), a range such as (0, 10), or the names of the categories, best first.
         over: `chunks`, `triples`, `claims` or `expected_claims`, if each item is judged separately.
         judge: The model that writes the definition.
-        check: Try the draft on pairs of a good and a bad example that the model makes up. If too few good ones get
-            the better value, a `DataWarning` says so. It takes 16 calls or more.
+        check: Try the draft on pairs of a good and a bad example that the model makes up. If a good one does not
+            get the better value, a `DataWarning` says so. It takes 12 calls or more.
 
     Returns:
         A complete, validated definition. Write it to a file with `greval.write_metric` and review it.

@@ -19,9 +19,6 @@ from greval.records.scale import CategoricalScale, MeasureScale, Scale, ValueSca
 MIN_SIMILARITY = 88
 """Similarity, of 100, from which the words of two descriptions are likely to be confused by a judge."""
 
-OTHER_CASES_ADVICE = "judge each case by itself"
-"""What to do instead of comparing answers, unless the metric is a preference."""
-
 _INPUT_MENTIONS: tuple[tuple[str, frozenset[str], str], ...] = (
     ("question", frozenset({"question"}), r"\bthe (?:user'?s? )?questions?\b|\bwhat (?:is|was) asked\b"),
     (
@@ -36,69 +33,38 @@ _INPUT_MENTIONS: tuple[tuple[str, frozenset[str], str], ...] = (
 )
 """An input, the needs that include it in the prompt, and a pattern of the words that mention it."""
 
-_ORDER = r"(?:(?:^|[.;:,] |\b(?:and|then|or) )(?:{}))"
-"""What a judge must do, unlike what an answer does."""
-_BY = r"\b(?:against|with|than|using|across|among|like) (?:the |all |any |some |several )?"
-_OUTSIDE = r"external|outside|independent|trusted|reliable|authoritative|official|reputable|other|online"
-_EARLIER = "other|previous|earlier|alternative|competing|remaining|best"
-_INTERNALS = (
-    "confidence|intentions?|reasoning|knowledge|weights|settings?|configuration|code|logs?|memory|training data"
+# Orders to the judge begin a clause, unlike what an answer does.
+_OUTSIDE = (
+    r"(?:^|[.;:,] |\b(?:and|then|or) )(?:(?:search|browse) (?:the )?(?:web|internet|online)|google|fact-check"
+    r"|look (?:(?:\w+ )?\w+ )?up\b(?! in (?:the|its|each)\b)|consult (?:an?|other|the (?:web|internet|author))"
+    r"|(?:ask|contact) (?:an?|the) (?:\w+ )?(?:user|reader|author|expert)s?|(?:run|execute) (?:the|its|each) code"
+    r"|(?:open|visit|click)(?: on)? (?:the|each|every) (?:link|url|website|page)s?)\b"
+    r"|\b(?:against|with|than|from|using) (?:the (?:internet|web|real world)|wikipedia|google"
+    r"|(?:external|trusted|reliable|official|other|online) (?:\w+ )?(?:sources?|references?|documents?))\b"
+    r"|\btoday's date\b|\bthe current (?:date|year|time)\b|\bsurrounding (?:text|passage|chunk)s?\b"
+    r"|\brest of the (?:document|article|book|file|page)\b|\busers?'?s? (?:feedback|satisfaction|ratings?)\b"
+    r"|\b(?:system prompt|chain[- ]of[- ]thought|(?:retrieval|similarity|ranking) scores?)\b"
+    r"|\b(?:model|system|retriever)'s (?:\w+ )?(?:confidence|intention|reasoning|knowledge|code|logs?)\b"
+    r"|\bhow (?:(?:long|fast) the (?:system|model|retriever)|the (?:answer|chunk|context) was \w+ed)\b"
 )
-_UNSEEN_THINGS: tuple[tuple[str, frozenset[str], re.Pattern[str]], ...] = tuple(
-    (advice, frozenset(shown_by), re.compile(rf"(?:{'|'.join(words)})\b", re.IGNORECASE))
-    for advice, shown_by, words in (
-        (
-            "judge by what is in the case",
-            (),
-            (
-                _ORDER.format(r"(?:search|browse) (?:the )?(?:web|internet|online)|google|fact-check"),
-                _ORDER.format(r"look (?:(?:\w+ )?\w+ )?up\b(?! in (?:the|its|each)\b)"),
-                _ORDER.format(r"consult (?:an?|other|the (?:documentation|manual|author|web|internet))"),
-                _ORDER.format(r"(?:ask|contact) (?:an?|the|other|some) (?:\w+ )?(?:users?|readers?|authors?|experts?)"),
-                _ORDER.format(r"(?:open|visit|click)(?: on)? (?:the|each|every|any) (?:links?|urls?|websites?|pages?)"),
-                _ORDER.format(r"(?:run|execute|compile) (?:the|its|each|every) (?:\w+ )?(?:code|commands?|scripts?)"),
-                rf"{_BY}(?:{_OUTSIDE}) (?:\w+ )?(?:sources?|references?|websites?|databases?|documents?|data|experts)",
-                r"\b(?:against|with|on|from|using) (?:the (?:internet|web|real world)|wikipedia|google)",
-                r"\b(?:than|with|to|and|from|before|after) (?:today's date|the current (?:date|year|time))",
-            ),
-        ),
-        (
-            "add what it is to be compared with to needs, such as expected_answer",
-            ("expected_answer", "context", "chunks", "triples"),
-            (
-                r"\bfactual(?:ly)? (?:accura\w+|correct\w*|true)|\btrue in (?:the (?:real )?world|reality)",
-                r"\b(?:facts|claims|statements|information) (?:is|are) (?:factually )?(?:true|correct|accurate)",
-            ),
-        ),
-        (
-            OTHER_CASES_ADVICE,
-            (),
-            (rf"{_BY}(?:{_EARLIER}) (?:\w+ )?(?:answers|responses|replies|outputs|systems?|models?|methods?|cases)",),
-        ),
-        (
-            "judge what was answered or retrieved, not how",
-            (),
-            (
-                r"\b(?:system prompt|chain[- ]of[- ]thought|log-?probability|training data of the \w+)",
-                r"\b(?:retrieval|retriever|similarity|ranking|reranker) scores?|\bembeddings? of the \w+",
-                rf"\b(?:model|system|retriever|generator|pipeline)'s (?:\w+ )?(?:{_INTERNALS})",
-                r"\bhow (?:long|fast) the (?:system|model|retriever|retrieval) \w+",
-                r"\b(?:latency|response time|speed|cost) of the (?:system|model|retriever|response|answer|retrieval)",
-                r"\bhow the (?:answer|response|chunks?|context) (?:was|were) (?:generated|retrieved|produced|ranked)",
-                r"\busers?'?s? (?:feedback|satisfaction|reactions?|profiles?|clicks|ratings?)",
-            ),
-        ),
-        (
-            "judge the text by its own words",
-            (),
-            (
-                r"\b(?:rest|remainder) of the (?:document|article|book|file|page|source)",
-                r"\bsurrounding (?:texts?|paragraphs?|passages?|chunks?)|\bthe text (?:around|before|after) it",
-            ),
-        ),
-    )
+_TRUTH = (
+    r"\bfactual(?:ly)? (?:accura\w+|correct\w*|true)\b|\btrue in (?:the (?:real )?world|reality)\b"
+    r"|\b(?:facts|claims|statements|information) (?:is|are) (?:true|correct|accurate)\b"
 )
-"""What to do instead, the needs with which the judge can do it, and the words that ask for it."""
+_OTHER_CASES = (
+    r"\b(?:against|with|than|among) (?:the |all |any )?(?:other|previous|earlier|alternative|best) "
+    r"(?:\w+ )?(?:answers|responses|replies|outputs|systems?|models?|methods?|cases)\b"
+)
+_UNSEEN_THINGS: tuple[tuple[str, frozenset[str], str], ...] = (
+    ("judge by what is in the case", frozenset(), _OUTSIDE),
+    (
+        "add what it is to be compared with to needs, such as expected_answer",
+        frozenset({"expected_answer", "context", "chunks", "triples"}),
+        _TRUTH,
+    ),
+    ("judge each case by itself", frozenset({"preference"}), _OTHER_CASES),
+)
+"""What to do instead, the needs with which the judge can do it (or `preference`), and a pattern of what asks for it."""
 
 _TWO_IN_NAME = re.compile(r"(?<=[^\W_])[_.-]+(?:and|und)[_.-]+(?=[^\W_])", re.IGNORECASE)
 _TWO_IN_TEXT = re.compile(
@@ -110,56 +76,32 @@ _AMOUNTS = ("all", "every", "many", "some", "few", "any", "one", "fully", "entir
 _DISTINGUISHING_WORDS = frozenset({*_NEGATIONS, *_OPPOSITES, *_AMOUNTS})
 """Words that distinguish two descriptions which are otherwise the same."""
 
-_CONTRASTS = (
-    *("but", "although", "though", "however", "yet", "while", "whereas", "except", "despite", "instead", "rather"),
-    *("than", "too", "only", "merely", "alone", "just", "overly", "excessively", "another", "other", "different"),
-    *("differs", "opposite", "elsewhere", "against", "fewer", "little", "hardly", "barely", "rarely", "seldom"),
+_LIMITS = frozenset(
+    {
+        *_NEGATIONS,
+        *("but", "although", "though", "however", "yet", "while", "whereas", "except", "despite", "instead", "rather"),
+        *("than", "too", "only", "merely", "just", "overly", "another", "other", "different", "opposite", "against"),
+        *("less", "least", "low", "fewer", "little", "hardly", "rarely"),
+    }
 )
 """Words that limit what is said, so that it is neither plain praise nor contained in a text without them."""
-_PRAISE = re.compile(
-    r"(?:accurate|clear|complete|concise|correct|courteous|polite|respectful|helpful|relevant|precise|consistent"
-    r"|faithful|coherent|useful|thorough|readable|friendly|honest|appropriate|professional|logical|excellent|perfect"
-    r"|proper|well|easy|easi|understandable|accessible|reliable|trustworthy|informative)(?:ly|ness)?"
+_OPPOSITE = re.compile(r"^(?:in|im|ir|il|un|non|dis)")
+_PRAISE = (
+    "(?:accurate|clear|complete|concise|correct|courteous|polite|respectful|helpful|relevant|precise|consistent"
+    "|faithful|coherent|useful|thorough|readable|friendly|honest|appropriate|professional|logical|excellent|perfect"
+    "|well|easy|easi|understandable|reliable|informative)(?:ly|ness)?"
 )
 _FLAW = re.compile(
-    r"(?:lack|miss|fail|ignor|omit|omission|contradict|invent|insult|refus|mislead|confus|distort|misstat|neglect|avoid"
-    r"|wrong|false|error|mistak|fault|flaw|vague|rude|ambiguous|poor|bad|offensive|harmful|empty|nonsense|superficial"
-    r"|generic|sloppy|awkward|verbose|wordy|repetit|redundan|unrelated|unnecessary|hard|difficult|evad|evasive|hedg"
-    r"|guess|random|copies|calls|pretend|flatter|prais|advert|swear|mock|hostil|obscure|jargon|broken|cut|stops)\w*"
-)
-_FLAW_VERBS = (
-    "fails|lacks|ignores|omits|misses|contradicts|invents|insults|refuses|misleads|confuses|distorts|misstates|neglects"
-)
-_FLAW_ADJECTIVES = (
-    "wrong|false|vague|rude|ambiguous|poor|bad|offensive|harmful|empty|misleading|confusing|verbose|evasive|incorrect"
-    "|inaccurate|irrelevant|unclear|incomplete|inconsistent|unhelpful|impolite|disrespectful|unprofessional|incoherent"
-)
-_FLAW_FIRST = re.compile(
-    r"^(?:(?:the|an?|each|every|this) \w+ |it |they )?(?:\w+ly )?"
-    rf"(?:(?:{_FLAW_VERBS})|(?:is|are|sounds|reads|remains) (?:\w+ly )?(?:{_FLAW_ADJECTIVES}))\b",
-    re.IGNORECASE,
-)
-"""A description that begins with a flaw."""
-_NUMBER_WORDS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9}
-_NUMBER = rf"(\d+|{'|'.join(_NUMBER_WORDS)})"
-_QUANTITY = re.compile(
-    rf"\b(at least|at most|up to|more than|over|fewer than|less than|under|between|from|exactly)? ?\b{_NUMBER}"
-    rf"(?: (or more|or fewer|or less)| ?(?:to|and|-|\u2013) ?{_NUMBER})?\b"
+    rf"{_OPPOSITE.pattern}{_PRAISE}|(?:lack|miss|fail|ignor|omit|contradict|invent|insult|refus|mislead|confus|distort"
+    "|neglect|avoid|wrong|false|error|mistak|fault|flaw|vague|rude|ambiguous|poor|bad|offensive|harmful|empty|generic"
+    r"|verbose|wordy|repetit|redundan|unrelated|unnecessary|hard|difficult|evasive|guess|flatter|jargon|stops)\w*"
 )
 MIN_CONTAINED_WORDS = 4
 """The fewest words of a description that is looked for in another one."""
-MIN_REPEATED_SHARE = 0.8
-"""The share of the words of a metric's description from which a text says the same."""
-_FILLERS = frozenset(
-    {
-        *("a", "an", "the", "this", "that", "it", "its", "is", "are", "be", "of", "to", "in", "on", "at", "by", "for"),
-        *("with", "from", "as", "and", "or", "whether", "how", "what", "which", "much", "well", "far", "clearly"),
-        *("does", "do", "has", "have"),
-    }
-)
-"""Words without which two texts are compared."""
-
-_OPPOSITE = re.compile(r"^(?:in|im|ir|il|un|non|dis)")
+MIN_LETTERS, MIN_REPEATED_SHARE = 4, 0.8
+"""The letters of the words that are compared, and the share of a description's words that says the same."""
+_OPEN_BOUND = re.compile(r"\b(at least|more than|at most|up to|fewer than|less than) \w+", re.IGNORECASE)
+"""A number without its other end, which does not distinguish two descriptions: at least 2 and at least 3."""
 
 
 def lint_metric(metric: Metric, dependencies: Iterable[Metric] = ()) -> list[str]:
@@ -192,7 +134,7 @@ def lint_metric(metric: Metric, dependencies: Iterable[Metric] = ()) -> list[str
             if not text.strip()
         ),
         *_find_overlapping_descriptions(metric),
-        *_find_reversed_ends(metric),
+        *_find_praised_worst(metric),
         *_find_unclear_direction(metric),
     ]
 
@@ -220,12 +162,11 @@ def _list_rules(metric: JudgedMetric) -> list[tuple[str, str]]:
 
 def _find_unseen_things(metric: JudgedMetric) -> Iterator[str]:
     """Find the texts that ask for what no field of a case shows: the world, other answers, how a system works."""
+    shown = {*metric.needs, *(["preference"] if metric.preference else [])}
     for location, text in (*_list_rules(metric), *list_descriptions(metric)):
         for advice, shown_by, words in _UNSEEN_THINGS:
-            match = words.search(text)
-            if not match or not shown_by.isdisjoint(metric.needs):
-                continue
-            if metric.preference and advice is OTHER_CASES_ADVICE:
+            match = re.search(words, text, re.IGNORECASE)
+            if not match or not shown_by.isdisjoint(shown):
                 continue
             # A rule that forbids it is a good one.
             sentence = re.split(r"[.;!?] ", text[: match.start() + 1])[-1]
@@ -279,67 +220,34 @@ def _find_overlapping_descriptions(metric: JudgedMetric) -> Iterator[str]:
     from rapidfuzz import fuzz
 
     advice = "make one category of both" if isinstance(metric.scale, CategoricalScale) else "describe only one of them"
-    texts = [(location, text) for location, text in list_descriptions(metric) if _split_words(text)]
-    for first, second in combinations(texts, 2):
-        (first_location, first_words), (second_location, second_words) = (
-            (location, frozenset(_split_words(text))) for location, text in (first, second)
-        )
-        first_name, second_name = (location.split(".", 2)[2] for location in (first_location, second_location))
-        ratio = fuzz.ratio(*(" ".join(sorted(_split_words(text))) for _, text in (first, second)))
-        if _has_overlapping_quantity(first[1], second[1]):
-            yield f"{second_location}: has a number that {first_name!r} has too; let the numbers exclude each other"
-        elif _has_distinguishing_word(first_words, second_words):
+    texts = [
+        (location, frozenset(tokens), " ".join(sorted(tokens)))
+        for location, text in list_descriptions(metric)
+        if (tokens := _split_words(_OPEN_BOUND.sub(r"\1", text)))
+    ]
+    for (first_location, first_words, first), (location, words, text) in combinations(texts, 2):
+        if _has_distinguishing_word(first_words, words):
             continue
-        # Sorted, so that the same words in another order are found too.
-        elif ratio >= MIN_SIMILARITY:
+        first_name, name = (place.split(".", 2)[2] for place in (first_location, location))
+        # Sorted words, so that the same ones in another order are found too.
+        if fuzz.ratio(first, text, score_cutoff=MIN_SIMILARITY):
             yield (
-                f"{second_location}: reads nearly like {first_name!r}; "
+                f"{location}: reads nearly like {first_name!r}; "
                 f"say what is in the one and not in the other, or {advice}"
             )
-        elif min(len(first_words), len(second_words)) >= MIN_CONTAINED_WORDS and not (
-            (first_words ^ second_words) & {*_CONTRASTS}
-        ):
-            advice = "say there what it lacks, such as 'but no ...'"
-            if first_words < second_words:
-                yield f"{second_location}: includes all of {first_name!r}; {advice}"
-            elif second_words < first_words:
-                yield f"{first_location}: includes all of {second_name!r}; {advice}"
-    yield from _find_two_sided_middles(texts)
-
-
-def _find_two_sided_middles(texts: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Find what lies between the ends and has all words of both."""
-    words = [frozenset(_split_words(text)) for _, text in texts]
-    for (location, _), middle in [*zip(texts, words, strict=True)][1:-1]:
-        if min(len(words[0]), len(words[-1])) >= MIN_CONTAINED_WORDS and words[0] | words[-1] <= middle:
+        elif min(len(first_words), len(words)) >= MIN_CONTAINED_WORDS and _LIMITS.isdisjoint(first_words ^ words):
+            if first_words < words:
+                yield f"{location}: includes all of {first_name!r}; say there what it lacks, such as 'but no ...'"
+            elif words < first_words:
+                yield f"{first_location}: includes all of {name!r}; say there what it lacks, such as 'but no ...'"
+    for location, middle, _ in texts[1:-1]:
+        best, worst = texts[0][1], texts[-1][1]
+        if min(len(best), len(worst)) >= MIN_CONTAINED_WORDS and best | worst <= middle:
             yield f"{location}: says all that both ends say; say which flaw it has, or which merit"
 
 
 def _split_words(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
-
-
-def _has_overlapping_quantity(first: str, second: str) -> bool:
-    """Return whether two texts differ only in a number, and a number fits both: at least 2, at least 3."""
-    texts = [" ".join(text.casefold().split()) for text in (first, second)]
-    quantities = [[*_QUANTITY.finditer(text)] for text in texts]
-    if [len(matches) for matches in quantities] != [1, 1] or len({_QUANTITY.sub(" # ", text) for text in texts}) > 1:
-        return False
-    (low, high), (other_low, other_high) = (_read_quantity(matches[0]) for matches in quantities)
-    return low <= other_high and other_low <= high
-
-
-def _read_quantity(quantity: re.Match[str]) -> tuple[float, float]:
-    """Read the smallest and the largest number that a quantity allows."""
-    bound, start, ending, end = quantity.groups()
-    low, high = (float(_NUMBER_WORDS.get(number, number)) for number in (start, end or start))
-    if bound == "at least" or ending == "or more":
-        return low, float("inf")
-    if bound in {"at most", "up to"} or ending in {"or fewer", "or less"}:
-        return 0, high
-    if bound in {"more than", "over"}:
-        return low + 0.5, float("inf")
-    return (0, high - 0.5) if bound in {"fewer than", "less than", "under"} else (low, high)
 
 
 def _has_distinguishing_word(first_words: frozenset[str], second_words: frozenset[str]) -> bool:
@@ -353,54 +261,33 @@ def _has_distinguishing_word(first_words: frozenset[str], second_words: frozense
     )
 
 
-def _find_reversed_ends(metric: JudgedMetric) -> Iterator[str]:
-    """Find a worst level or category that describes good behaviour, or a best one that describes bad behaviour."""
-    ends = None if metric.preference else _select_ends(metric)
-    if ends is None:
-        return
-    (best_location, best), (worst_location, worst) = ends
-    # That both read alike has its own remark.
-    if {*_split_words(best)} == {*_split_words(worst)}:
-        return
-    aim = {*_split_words(metric.description), *_split_words(metric.name.replace("_", " "))}
-    if _FLAW_FIRST.search(best) and not any(_FLAW.fullmatch(word) for word in aim):
-        yield f"{best_location}: is the best, but describes a flaw; exchange the ends, or describe what is good"
-    is_praised = any(_PRAISE.fullmatch(word) for word in _split_words(worst)) or _repeats_aim(metric, best, worst)
-    if is_praised and not _is_limited(worst):
-        yield f"{worst_location}: is the worst, but describes what is good; say what is missing or wrong"
-
-
-def _select_ends(metric: JudgedMetric) -> tuple[tuple[str, str], tuple[str, str]] | None:
-    """Select the best and the worst description, each with its place; None if it is not known which they are."""
-    texts = list_descriptions(metric)
+def _find_praised_worst(metric: JudgedMetric) -> Iterator[str]:
+    """Find a worst level or category that describes good behaviour, or what the metric asks for."""
+    numbers: list[float] = []
     match metric.scale:
         case ValueScale(levels=levels, better=better):
-            keys: list[float] = [level if better == "higher" else -level for level in levels]
-        case CategoricalScale(categories=categories):
-            keys = [category.score for category in categories if category.score is not None]
-        case _:
-            return None
-    if len(keys) < max(len(texts), 2):
-        return None
-    return texts[keys.index(max(keys))], texts[keys.index(min(keys))]
+            numbers = [level if better == "higher" else -level for level in levels]
+        case CategoricalScale(categories=categories) if not metric.preference:
+            numbers = [category.score for category in categories if category.score is not None]
+    texts = list_descriptions(metric)
+    if len(numbers) < max(len(texts), 2):
+        return
+    best, (location, worst) = texts[numbers.index(max(numbers))][1], texts[numbers.index(min(numbers))]
+    best_words, words, asked = (
+        {word for word in _split_words(text) if len(word) >= MIN_LETTERS}
+        for text in (best, worst, metric.description.partition(" ")[2])
+    )
+    # The best of a metric that asks for the lack of something denies it.
+    is_asked = len(asked & words) >= max(MIN_REPEATED_SHARE * len(asked), 3) and not _is_limited(best)
+    is_praised = is_asked or any(re.fullmatch(_PRAISE, word) for word in _split_words(worst))
+    # That both read alike has its own remark.
+    if is_praised and words != best_words and not _is_limited(worst):
+        yield f"{location}: is the worst, but describes what is good; say what is missing or wrong"
 
 
 def _is_limited(text: str) -> bool:
     """Return whether a word of a text denies, limits or blames."""
-    return any(
-        word in _DISTINGUISHING_WORDS.difference(_AMOUNTS, ("true", "right", "good", "high", "most", "more"))
-        or word in _CONTRASTS
-        or _FLAW.fullmatch(word)
-        or (_OPPOSITE.match(word) and _PRAISE.fullmatch(_OPPOSITE.sub("", word)))
-        for word in _split_words(text)
-    )
-
-
-def _repeats_aim(metric: JudgedMetric, best: str, worst: str) -> bool:
-    """Return whether the worst says what the metric's description says, and the best is not its negation."""
-    aim, words = ({*_split_words(text)} - _FILLERS for text in (metric.description, worst))
-    is_repeated = len(aim) >= MIN_CONTAINED_WORDS and len(aim & words) >= MIN_REPEATED_SHARE * len(aim)
-    return is_repeated and not _is_limited(best)
+    return any(word in _LIMITS or _FLAW.fullmatch(word) for word in _split_words(text))
 
 
 def _find_unclear_direction(metric: JudgedMetric) -> Iterator[str]:

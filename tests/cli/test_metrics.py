@@ -84,11 +84,9 @@ def test_metrics_draft_calls_good_what_separates_examples(greval_says, fault_ser
     words = ["metrics", "draft", "depth", "How deep the answer goes.", "--scale", "value", *judged_by(fault_server)]
     code, out, err = greval_says(*words)
     assert (code, greval.parse_metric(out).name) == (0, "depth")
-    assert "# spent: 17 calls" in err
-    good = "# good: no remark is left, and the good example got the better value in 4 of 4 planted pairs"
-    remark = (
-        "# planted pairs: the good example got the better value in 0 of 4, expected at least 3; read the descriptions"
-    )
+    assert "# spent: 13 calls" in err
+    good = "# good: no remark is left, and the good example got the better value in 3 of 3 planted pairs"
+    remark = "# planted pairs: the good example got the better value in 0 of 3; read the descriptions"
     assert ((good in err), (remark in err)) == (is_good, not is_good)
 
 

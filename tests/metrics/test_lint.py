@@ -169,14 +169,12 @@ def test_many_categories():
     [
         ("The answer names a source.", "The answer names a source with its date and page.", "B: includes all of 'A'"),
         ("It replies to the question with a reason.", "It replies to the question.", "A: includes all of 'B'"),
-        ("Names at least 2 sources.", "Names at least 3 sources.", "B: has a number that 'A' has too"),
-        ("Names 1 to 3 sources.", "Names 3 to 5 sources.", "B: has a number that 'A' has too"),
-        ("Two or more claims are supported.", "More than five claims are supported.", "B: has a number"),
-        ("It has up to 10 words.", "It has fewer than 5 words.", "B: has a number"),
+        ("Names at least 2 sources.", "Names at least 3 sources.", "B: reads nearly like 'A'"),
+        ("More than two claims are supported.", "More than five claims are supported.", "B: reads nearly like 'A'"),
     ],
 )
 def test_not_exclusive(first, second, place):
-    """A text that holds whenever another one does, and numbers that fit both, are remarked on."""
+    """A text that holds whenever another one does, and numbers that may fit both, are remarked on."""
     (remark,) = described(first, second)
     assert remark.startswith(f"scale.categories.{place}")
 
@@ -252,26 +250,6 @@ def test_a_worst_that_is_good(worst):
 def test_a_worst_that_is_bad(worst):
     """A worst that denies, limits or blames is left alone, and so is one without a word of praise."""
     assert described("It greets the reader with kindness.", worst) == []
-
-
-@pytest.mark.parametrize(
-    "best", ["The answer is vague.", "It contradicts the sources.", "The chunk ignores what was asked.", "It is rude."]
-)
-def test_a_best_that_is_bad(best):
-    """A best that begins with a flaw is remarked on, but not if the metric is about this flaw."""
-    (remark,) = described(best, "It greets nobody.")
-    assert remark.startswith("scale.categories.A: is the best, but describes a flaw")
-    categories = {"A": {"means": best, "score": 1}, "B": {"means": "It greets nobody.", "score": 0}}
-    assert remarks(description="Whether it fails to be polite.", scale={"categories": categories}) == []
-
-
-@pytest.mark.parametrize(
-    "best",
-    ["It points out what is wrong.", "It is not vague.", "The answer has no errors.", "It refutes a false claim."],
-)
-def test_a_best_that_speaks_of_flaws(best):
-    """A best that denies or names a flaw has none."""
-    assert described(best, "It greets nobody.") == []
 
 
 def test_a_worst_that_is_what_the_metric_asks_for():

@@ -146,7 +146,7 @@ def test_own_metrics_build_on_own_metrics(metric_client):
     assert metric_client.delete("/v1/metrics/own_chunks").status_code == 204
 
 
-@pytest.mark.parametrize(("check", "calls"), [(True, 17), (False, 1)])
+@pytest.mark.parametrize(("check", "calls"), [(True, 13), (False, 1)])
 def test_a_judge_drafts_a_metric(tmp_path, check, calls):
     """A draft is a whole file that can be created as it is, with remarks on it; it is good if it was tried."""
     judge = ScriptedJudge(draft_or_judge("It fits."))

@@ -189,24 +189,17 @@ class DraftWriter:
         return reply.text, fault
 
     async def ask_texts(
-        self,
-        name: str,
-        patterns: Mapping[str, str],
-        messages: Sequence[BaseMessage],
-        *,
-        max_tokens: int,
-        has_grammar: bool = True,
+        self, name: str, patterns: Mapping[str, str], messages: Sequence[BaseMessage], *, max_tokens: int, grammar: bool
     ) -> dict[str, str]:
         """Ask for texts that match regular expressions, and again if the reply cannot be used.
 
-        Without `has_grammar` the expressions are not in the schema, of which not every server knows all parts.
+        Without `grammar` the schema has no expressions, of which not every server knows all parts.
 
         Raises:
             MalformedVerdictError: If the model wrote nothing usable in `MAX_TRIES` tries.
         """
         properties = {
-            key: {"type": "string", "pattern": pattern} if has_grammar else {"type": "string"}
-            for key, pattern in patterns.items()
+            key: {"type": "string", **({"pattern": pattern} if grammar else {})} for key, pattern in patterns.items()
         }
         schema = build_object_schema(properties)
         fault = ""

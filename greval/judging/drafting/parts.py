@@ -231,7 +231,7 @@ class PartsDraft:
         """Ask for texts that match regular expressions, after the description of the metric."""
         prompt = neutralise_fences(f"Metric: {self._brief.name}. {self._brief.description}\n{request}")
         messages = [SystemMessage(SYSTEM_PROMPT.format(thing=self._brief.thing)), HumanMessage(prompt)]
-        return await self._writer.ask_texts("part", patterns, messages, max_tokens=MAX_PART_TOKENS)
+        return await self._writer.ask_texts("part", patterns, messages, max_tokens=MAX_PART_TOKENS, grammar=True)
 
 
 def _select_levels(brief: DraftBrief) -> list[int]:

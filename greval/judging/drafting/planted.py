@@ -17,12 +17,9 @@ from greval.judging.prompt import neutralise_fences
 from greval.records.case import Case
 from greval.records.metric import JudgedMetric
 from greval.records.result import Failed, Judgement, Scored
-from greval.records.scale import CategoricalScale
 
-SUBJECTS = ("a museum", "a computer program", "cooking", "an illness")
+SUBJECTS = ("a museum", "a computer program", "cooking")
 """What the examples of each pair are about, so that no pair repeats another one."""
-MIN_SEPARATED = 3
-"""The fewest pairs in which the good example must get the better value."""
 MAX_EXAMPLE_TOKENS = 400
 MAX_QUOTED_CHARS = 80
 """The most characters of an example that a remark quotes."""
@@ -46,19 +43,16 @@ _EXAMPLES = {
     "traversal": "rose | blooms in | June; June | follows | May",
     "context": "The roses bloom in June. | Moss grows in the shade.",
 }
-_TEXT_EXAMPLE = "The roses bloom in June."
-"""An example in the form of a field; the worst one is the same in capitals."""
+"""An example in the form of a field that is not any text; the worst one is the same in capitals."""
 _EDGE = r'[^|;"\\]{1,80} [|] [^|;"\\]{1,80} [|] [^|;"\\]{1,80}'
 _PATTERNS = {
     "triples": f"^{_EDGE}$",
     "traversal": f"^{_EDGE}(; {_EDGE}){{1,3}}$",
     "context": r'^[^|"\\]{3,160}( [|] [^|"\\]{3,160}){1,2}$',
 }
-"""The form of the fields that are not any text."""
-_TEXT = r"\S"
-_SHORT_TEXTS = {"question": r'^[A-Z][^"\\?]{8,120}[?]$'}
-_SHORT_TEXT = r'^[^"\\]{3,240}$'
-"""The form of a text that a small model ends in time."""
+_SMALL_PATTERNS = {**_PATTERNS, "question": r'^[A-Z][^"\\?]{8,120}[?]$'}
+_SMALL_TEXT = r'^[^"\\]{3,240}$'
+"""The form of any other text, which a small model would not end in time."""
 
 
 @dataclass(frozen=True)
@@ -70,10 +64,8 @@ class PlantedCheck:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """The remark on a draft by which too few good examples get the better value."""
-        if self.separated >= MIN_SEPARATED:
-            return ()
-        return (f"planted pairs: {self.format_count()}, expected at least {MIN_SEPARATED}; {self.reason}",)
+        """The remark on a draft by which a good example does not get the better value."""
+        return (f"planted pairs: {self.format_count()}; {self.reason}",) if self.reason else ()
 
     def format_count(self) -> str:
         """Format in how many pairs the good example got the better value."""
@@ -86,8 +78,7 @@ async def check_planted_pairs(
     """Let the writer make up pairs of examples, and judge both of each by the draft. A failed call is a reason."""
     pairs = PlantedPairs(brief, metric, writer, context)
     reasons = await gather_all(pairs.find_fault(subject) for subject in SUBJECTS)
-    faults = [reason for reason in reasons if reason]
-    return PlantedCheck(len(reasons) - len(faults), next(iter(faults), ""))
+    return PlantedCheck(reasons.count(""), next(filter(None, reasons), ""))
 
 
 class PlantedPairs:
@@ -100,15 +91,11 @@ class PlantedPairs:
         self._writer = writer
         self._context = context
         self._judge = MetricJudge(metric, writer.client)
-        self._is_small = writer.client.judge.local
         needs = metric.needs
         self._field = next((need for need in (brief.judged_field, "answer") if need in needs), None) or needs[-1]
         # A small model that writes no question forgets that it writes an answer.
         asked = ["question"] if brief.thing == "answer" else []
         self._shared = [*dict.fromkeys((*asked, *(need for need in needs if need != self._field)))]
-        example = _EXAMPLES.get(self._field, _TEXT_EXAMPLE)
-        text = SYSTEM_PROMPT.format(thing=brief.thing, best=example, worst=example.upper())
-        self._system_message = SystemMessage(text)
 
     async def find_fault(self, subject: str) -> str:
         """Return why the good example of a pair did not get the better value; empty if it did."""
@@ -127,30 +114,29 @@ class PlantedPairs:
 
         In one call, a small model would copy the best as the worst.
         """
+        thing = self._brief.thing
+        is_small = self._writer.client.judge.local
+        patterns, text_pattern = (_SMALL_PATTERNS, _SMALL_TEXT) if is_small else (_PATTERNS, r"\S")
+        example = _EXAMPLES.get(self._field, "The roses bloom in June.")
+        system = SystemMessage(SYSTEM_PROMPT.format(thing=thing, best=example, worst=example.upper()))
         texts: dict[str, str] = {}
         for side, request in REQUESTS.items():
             lines = [f"Metric: {self._brief.name}. {self._brief.description}"]
             lines += [f"The {field.replace('_', ' ')}: {texts[field]}" for field in self._shared if field in texts]
             missing = [field for field in self._shared if field not in texts]
             phrases = "".join(f"the {field.replace('_', ' ')}, then " for field in missing)
-            lines.append(request.format(shared=phrases, thing=self._brief.thing, subject=subject))
+            lines.append(request.format(shared=phrases, thing=thing, subject=subject))
             # The name of the text in the reply tells a small model more than the request.
-            name = f"{side}_{self._brief.thing}"
-            fields = {**{field: field for field in missing}, name: self._field}
+            names = {**{field: field for field in missing}, f"{side}_{thing}": self._field}
             written = await self._writer.ask_texts(
                 "example",
-                {key: self._choose_pattern(field) for key, field in fields.items()},
-                [self._system_message, HumanMessage(neutralise_fences("\n".join(lines)))],
+                {name: patterns.get(field, text_pattern) for name, field in names.items()},
+                [system, HumanMessage(neutralise_fences("\n".join(lines)))],
                 max_tokens=MAX_EXAMPLE_TOKENS,
-                has_grammar=self._is_small,
+                grammar=is_small,
             )
-            texts |= {key if key in missing else side: text for key, text in written.items()}
+            texts |= {name if name in missing else side: text for name, text in written.items()}
         return texts
-
-    def _choose_pattern(self, field: str) -> str:
-        """Choose the regular expression of a field: only a small model needs one for any text."""
-        texts, text = (_SHORT_TEXTS, _SHORT_TEXT) if self._is_small else ({}, _TEXT)
-        return _PATTERNS.get(field) or texts.get(field, text)
 
     async def _judge_side(self, texts: Mapping[str, str], side: str) -> float:
         """Judge an example, and return how good it is by the draft.
@@ -160,17 +146,17 @@ class PlantedPairs:
         """
         # Each case has a question, which is shown only if it is needed.
         fields: dict[str, Any] = {"question": "?"}
-        for part in (*(key for key in texts if key not in REQUESTS), side):
-            fields |= _build_field(self._field if part == side else part, texts[part])
+        for name in (*self._shared, side):
+            fields |= _build_field(self._field if name == side else name, texts[name])
         judged = await self._judge(Case.model_validate(fields), self._context)
         self._writer.usage += judged.usage
         match judged.outcome:
-            case Scored(judgements=[judgement, *_]):
-                return _measure_quality(self._metric, judgement)
+            case Scored(judgements=[Judgement(number=float() | int() as number), *_]):
+                return number
             case Failed(error=failure):
                 raise JudgeError(f"the {side} example was not judged: {failure.message}")
             case _:
-                raise JudgeError(f"the {side} example was not judged")
+                raise JudgeError(f"the {side} example got no number")
 
 
 def _build_field(field: str, text: str) -> dict[str, Any]:
@@ -187,10 +173,3 @@ def _build_field(field: str, text: str) -> dict[str, Any]:
             return {field: {"start_nodes": [edges[0][0]], "traversed_edges": edges, "final_nodes": [edges[-1][-1]]}}
         case _:
             return {field: text}
-
-
-def _measure_quality(metric: JudgedMetric, judgement: Judgement) -> float:
-    """Return the number of a judgement, or minus the rank of its category if there are no scores."""
-    if judgement.number is None and isinstance(metric.scale, CategoricalScale):
-        return -metric.scale.names.index(str(judgement.value))
-    return judgement.number or 0

@@ -150,7 +150,7 @@ class DraftRequest(StrictRequest):
 class MetricDraft(Record):
     """A metric as a model drafted it: review it before use.
 
-    `warnings` are the remarks that the model did not mend, and one if too few good examples got the better value. The
+    `warnings` are the remarks that the model did not mend, and one if a good example did not get the better value. The
     draft is `good` if it was tried on examples and has no remark. `usage` is that of all calls for the draft.
     """
 

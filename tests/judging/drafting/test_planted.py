@@ -75,8 +75,8 @@ def test_a_draft_that_separates_pairs_is_good():
     draft = drafted(model)
     assert draft.is_good
     assert draft.remarks == ()
-    assert draft.check.format_count() == "the good example got the better value in 4 of 4"
-    assert (len(model.requests), len(model.cases), draft.usage.calls) == (8, 8, 1 + 8 + 8)
+    assert draft.check.format_count() == "the good example got the better value in 3 of 3"
+    assert (len(model.requests), len(model.cases), draft.usage.calls) == (6, 6, 1 + 6 + 6)
     assert all("Whether the answer is polite." in request for request in model.requests)
     assert all(any(f"about {subject} that" in request for request in model.requests) for subject in SUBJECTS)
 
@@ -95,20 +95,20 @@ def test_a_draft_that_does_not_is_not_good(judge, separated):
     assert not draft.is_good
     (remark,) = draft.remarks
     assert remark == (
-        f"planted pairs: the good example got the better value in {separated} of 4, expected at least 3; "
+        f"planted pairs: the good example got the better value in {separated} of 3; "
         "read the descriptions of both ends again with best: 'GOOD text.', worst: 'BAD text.'"
     )
 
 
-@pytest.mark.parametrize(("failing", "is_good"), [(1, True), (2, False)])
-def test_enough_pairs_are_three_of_four(failing, is_good):
-    """One pair may be a bad one."""
+def test_each_pair_has_to_be_separated():
+    """One pair in which the good example does not get more is enough for the remark."""
 
     def pair(request):
-        is_bad = any(f"about {subject} that" in request for subject in SUBJECTS[:failing])
-        return pair_of("BAD text." if is_bad else "GOOD text.", "BAD text.")(request)
+        return pair_of("BAD text." if f"about {SUBJECTS[-1]} that" in request else "GOOD text.", "BAD text.")(request)
 
-    assert drafted(Model(pair=pair)).is_good is is_good
+    draft = drafted(Model(pair=pair))
+    assert not draft.is_good
+    assert draft.remarks[0].startswith("planted pairs: the good example got the better value in 2 of 3; ")
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_each_field_can_be_planted(description, over, needs, shown):
     model = Model(draft={**DRAFT, "steps": ["Read it."], "needs": ["answer"] if not over else []})
     draft = drafted(model, description, over=over)
     assert draft.metric.needs == needs
-    assert draft.check.separated == 4, draft.check.reason
+    assert draft.check.separated == 3, draft.check.reason
     assert any(shown in case for case in model.cases)
 
 
@@ -150,7 +150,7 @@ def test_a_pair_that_is_not_written_is_a_remark(pair):
     draft = drafted(Model(pair=pair))
     assert draft.metric.scale.names == ("Polite", "Rude")
     assert not draft.is_good
-    assert draft.remarks[0].startswith("planted pairs: the good example got the better value in 0 of 4")
+    assert draft.remarks[0].startswith("planted pairs: the good example got the better value in 0 of 3")
 
 
 @pytest.mark.parametrize("judge", [lambda _: "I would rather not.", lambda _: TimeoutError("late")])
@@ -166,12 +166,6 @@ def test_a_written_example_is_data():
     drafted(model)
     assert all(case.count("</answer>") == 1 and "<question>" not in case for case in model.cases)
     assert any("GOOD" in case for case in model.cases)
-
-
-def test_categories_without_scores_are_compared_by_their_order():
-    """The first category is the best one."""
-    categories = [{**category, "score": None} for category in CATEGORIES]
-    assert drafted(Model(draft={**DRAFT, "categories": categories})).check.separated == 4
 
 
 def test_a_range():
@@ -192,5 +186,5 @@ def test_without_the_check():
 def test_a_script_is_warned():
     """`draft_metric` returns the metric, and a warning says that good examples get no more than bad ones."""
     judge = ScriptedJudge(Model(judge=lambda _: json.dumps({"reason": "It is so.", "value": "Rude"})))
-    with pytest.warns(DataWarning, match=r"^tone: planted pairs: the good example got the better value in 0 of 4"):
+    with pytest.warns(DataWarning, match=r"^tone: planted pairs: the good example got the better value in 0 of 3"):
         draft_metric("tone", "Whether the answer is polite.", judge=judge)
