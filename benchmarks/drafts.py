@@ -28,7 +28,7 @@ import yaml
 
 from greval import Case, Judge, compile_metric, parse_metric, write_metric
 from greval.judging.drafting.brief import DraftBrief, DraftWriter, find_draft_remarks
-from greval.judging.drafting.planted import SUBJECTS, check_planted_pairs
+from greval.judging.drafting.planted import SUBJECTS, find_pair_faults
 from greval.judging.metric_draft import draft_async
 from greval.judging.model.call_context import NO_RUN
 from greval.judging.model.client import JudgeClient
@@ -131,8 +131,8 @@ def measured(entry: dict[str, Any], folder: Path, args: argparse.Namespace) -> d
         "good": mean([good for good, _ in numbers]),
         "bad": mean([bad for _, bad in numbers]),
         "usable": clean and higher >= math.ceil(SHARE_OF_PAIRS * len(entry["pairs"])),
-        "planted": f"{tried['separated']} of {len(SUBJECTS)}",
-        "called good": metric is not None and not remarks and not tried["remarks"],
+        "planted": "-" if tried is None else f"{len(SUBJECTS) - len(tried)} of {len(SUBJECTS)}",
+        "called good": tried == [] and not remarks,
         **cost,
     }
 
@@ -163,13 +163,13 @@ def brief_of(entry: dict[str, Any]) -> DraftBrief:
     return DraftBrief.parse(entry["name"], entry["description"], scale_of(entry["scale"]), entry.get("over"))
 
 
-def planted(entry: dict[str, Any], metric: JudgedMetric | None, file: Path, judge: Judge) -> dict[str, Any]:
-    """Try a draft on the pairs that the model makes up, or read the result of an earlier command."""
+def planted(entry: dict[str, Any], metric: JudgedMetric | None, file: Path, judge: Judge) -> list[str] | None:
+    """Return the faults of a draft on the pairs that the model makes up, or read those of an earlier command."""
     if metric is None:
-        return {"separated": 0, "remarks": []}
+        return None
     if not file.exists():
-        check = asyncio.run(check_planted_pairs(brief_of(entry), metric, DraftWriter(JudgeClient(judge)), NO_RUN))
-        file.write_text(json.dumps({"separated": check.separated, "remarks": check.remarks}), "utf-8")
+        faults = asyncio.run(find_pair_faults(brief_of(entry), metric, DraftWriter(JudgeClient(judge)), NO_RUN))
+        file.write_text(json.dumps(faults), "utf-8")
     return json.loads(file.read_text("utf-8"))
 
 

@@ -161,10 +161,10 @@ def draft(  # noqa: PLR0913 - the options of a command
         typer.echo(write_metric(metric_draft.metric), nl=False)
     print_note(f"# drafted with {model.label}: review it before use")
     print_note(f"# {_format_draft_cost(model.label, metric_draft.usage)}")
-    if metric_draft.check is None:
+    if metric_draft.is_good:
+        print_note("# good: no remark is left, and each good example that it was tried on got more than the bad one")
+    elif not metric_draft.is_tried:
         print_note("# not tried on examples (--no-check)")
-    elif metric_draft.is_good:
-        print_note(f"# good: no remark is left, and {metric_draft.check.format_count()} planted pairs")
     if metric_draft.remarks:
         print_note(f"# {format_count(len(metric_draft.remarks), 'remark')} left, which you can mend in the file:")
     for remark in metric_draft.remarks:

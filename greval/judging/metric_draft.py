@@ -11,7 +11,7 @@ from greval._util.concurrency import run_sync
 from greval.errors import DataWarning
 from greval.judging.drafting.brief import DraftBrief, DraftScale, DraftWriter, find_draft_remarks
 from greval.judging.drafting.parts import write_by_parts
-from greval.judging.drafting.planted import PlantedCheck, check_planted_pairs
+from greval.judging.drafting.planted import SUBJECTS, find_pair_faults
 from greval.judging.drafting.whole import write_whole
 from greval.judging.model.call_context import NO_RUN, CallContext
 from greval.judging.model.client import JudgeClient
@@ -23,7 +23,7 @@ from greval.records.result import Usage
 
 @dataclass(frozen=True)
 class WrittenDraft:
-    """A draft, the remarks that are left, what all calls for it used, and how it did on planted pairs, if it was tried.
+    """A draft, the remarks that are left, what all calls for it used, and whether it was tried on planted pairs.
 
     The remarks are those that its writer did not mend, and one if a good example did not get the better value.
     """
@@ -31,12 +31,12 @@ class WrittenDraft:
     metric: JudgedMetric
     remarks: tuple[str, ...]
     usage: Usage
-    check: PlantedCheck | None = None
+    is_tried: bool = False
 
     @property
     def is_good(self) -> bool:
         """True if it was tried on planted pairs and there is no remark."""
-        return self.check is not None and not self.remarks
+        return self.is_tried and not self.remarks
 
 
 def draft_metric(
@@ -56,11 +56,11 @@ def draft_metric(
         scale: `categorical`, `value` (1 to 5), a range such as (0, 10), or the names of the categories, best first.
         over: `chunks`, `triples`, `claims` or `expected_claims`, if each item is judged separately.
         judge: The model that writes the definition.
-        check: Try the draft on pairs of a good and a bad example that the model makes up. If a good one does not
-            get the better value, a `DataWarning` says so. It takes 12 calls or more.
+        check: Try the draft on pairs of a good and a bad example that the model makes up. It takes 12 calls or more.
 
     Returns:
-        A complete, validated definition. Write it to a file with `greval.write_metric` and review it.
+        A complete, validated definition. Write it to a file with `greval.write_metric` and review it. Each remark that
+        is left is a `DataWarning`.
 
     Raises:
         DefinitionError: If the name, the description or the scale is not valid for a metric. No call is made then.
@@ -77,7 +77,7 @@ def draft_metric(
         ('Polite', 'Rude')
     """
     draft = write_draft(name, description, scale=scale, over=over, judge=judge, check=check)
-    for remark in draft.check.remarks if draft.check else ():
+    for remark in draft.remarks:
         warnings.warn(f"{name}: {remark}", DataWarning, stacklevel=2)
     return draft.metric
 
@@ -103,6 +103,8 @@ async def draft_async(
     writer = DraftWriter(client, context)
     write = write_by_parts if client.judge.local else write_whole
     metric = await write(brief, writer)
-    planted = await check_planted_pairs(brief, metric, writer, context) if check else None
-    remarks = (*find_draft_remarks(brief, metric), *(planted.remarks if planted else ()))
-    return WrittenDraft(metric, remarks, writer.usage, planted)
+    remarks = find_draft_remarks(brief, metric)
+    if check and (faults := await find_pair_faults(brief, metric, writer, context)):
+        count = f"{len(SUBJECTS) - len(faults)} of {len(SUBJECTS)}"
+        remarks.append(f"planted pairs: the good example got the better value in {count}; {faults[0]}")
+    return WrittenDraft(metric, tuple(remarks), writer.usage, is_tried=check)

@@ -9,7 +9,7 @@ import pytest
 
 import greval
 from greval import Judge, parse_metric, write_metric
-from greval.errors import JudgeError
+from greval.errors import DataWarning, JudgeError
 from greval.testing import ScriptedJudge
 
 draft_metric = partial(greval.draft_metric, check=False)
@@ -51,9 +51,10 @@ def test_categories_that_are_given():
 
 
 def test_categories_without_scores_keep_their_order():
-    """Where the model tells no scores, its order stands."""
+    """Where the model tells no scores, its order stands, and the remark that is left is a warning."""
     plain = [{"name": name, "means": f"What {name} means."} for name in ("Polite", "Casual", "Rude")]
-    metric = draft_metric("tone", "d", judge=ScriptedJudge([written(categories=plain)]))
+    with pytest.warns(DataWarning, match=r"^tone: scale.categories: have no scores"):
+        metric = draft_metric("tone", "d", judge=ScriptedJudge([written(categories=plain)]))
     assert metric.scale.names == ("Polite", "Casual", "Rude")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -55,30 +54,15 @@ _SMALL_TEXT = r'^[^"\\]{3,240}$'
 """The form of any other text, which a small model would not end in time."""
 
 
-@dataclass(frozen=True)
-class PlantedCheck:
-    """In how many pairs the good example got the better value, and why not in the others; empty if in all."""
-
-    separated: int
-    reason: str
-
-    @property
-    def remarks(self) -> tuple[str, ...]:
-        """The remark on a draft by which a good example does not get the better value."""
-        return (f"planted pairs: {self.format_count()}; {self.reason}",) if self.reason else ()
-
-    def format_count(self) -> str:
-        """Format in how many pairs the good example got the better value."""
-        return f"the good example got the better value in {self.separated} of {len(SUBJECTS)}"
-
-
-async def check_planted_pairs(
+async def find_pair_faults(
     brief: DraftBrief, metric: JudgedMetric, writer: DraftWriter, context: CallContext
-) -> PlantedCheck:
-    """Let the writer make up pairs of examples, and judge both of each by the draft. A failed call is a reason."""
+) -> list[str]:
+    """Let the writer make up a pair for each subject, and find those of which the draft gives the good one no more.
+
+    Each is one sentence: why, and what to read. A failed call is such a reason too.
+    """
     pairs = PlantedPairs(brief, metric, writer, context)
-    reasons = await gather_all(pairs.find_fault(subject) for subject in SUBJECTS)
-    return PlantedCheck(reasons.count(""), next(filter(None, reasons), ""))
+    return [fault for fault in await gather_all(pairs.find_fault(subject) for subject in SUBJECTS) if fault]
 
 
 class PlantedPairs:

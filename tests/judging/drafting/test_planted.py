@@ -75,7 +75,6 @@ def test_a_draft_that_separates_pairs_is_good():
     draft = drafted(model)
     assert draft.is_good
     assert draft.remarks == ()
-    assert draft.check.format_count() == "the good example got the better value in 3 of 3"
     assert (len(model.requests), len(model.cases), draft.usage.calls) == (6, 6, 1 + 6 + 6)
     assert all("Whether the answer is polite." in request for request in model.requests)
     assert all(any(f"about {subject} that" in request for request in model.requests) for subject in SUBJECTS)
@@ -130,7 +129,7 @@ def test_each_field_can_be_planted(description, over, needs, shown):
     model = Model(draft={**DRAFT, "steps": ["Read it."], "needs": ["answer"] if not over else []})
     draft = drafted(model, description, over=over)
     assert draft.metric.needs == needs
-    assert draft.check.separated == 3, draft.check.reason
+    assert draft.remarks == ()
     assert any(shown in case for case in model.cases)
 
 
@@ -180,7 +179,7 @@ def test_without_the_check():
     """No call is made for it, and a draft that was not tried is not called good."""
     model = Model()
     draft = drafted(model, check=False)
-    assert (draft.usage.calls, draft.check, draft.remarks, draft.is_good) == (1, None, (), False)
+    assert (draft.usage.calls, draft.remarks, draft.is_good) == (1, (), False)
 
 
 def test_a_script_is_warned():
