@@ -230,6 +230,12 @@ def test_a_worst_that_is_good(worst):
     assert remarks(scale=scale)[0].startswith("scale.levels.1: is the worst, but describes what is good")
 
 
+def test_ends_that_read_alike_have_one_remark():
+    """A worst that repeats a best which praises is not said to be good as well."""
+    (remark,) = described("The answer is clear and polite.", "It is polite and clear, the answer.")
+    assert "reads nearly like 'A'" in remark
+
+
 @pytest.mark.parametrize(
     "worst",
     [
