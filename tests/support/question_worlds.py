@@ -11,7 +11,7 @@ from greval.reference.settings import IndexSettings
 FLEET = {
     "tansy": "Black Tansy was built in Lumm. Black Tansy is owned by Team Petrel.",
     "gull": "Grey Gull was built in Saltness. Grey Gull is owned by Team Eider. Grey Gull was painted in 1921.",
-    "bramble": "Bramble was built in Saltness. Bramble is owned by Team Petrel.",
+    "bramble": "Bramble was built in Saltness. Bramble is owned by Team Petrel. Team Eider was founded in Oarby.",
     "teams": "In winter Team Eider and Team Petrel rest. Team Petrel is led by Ines Marrow.",
     "log": "At night Black Tansy and Grey Gull meet the Bramble. A letter of Ines Marrow came from Lumm and Saltness.",
 }

@@ -30,6 +30,8 @@ CheckQuestions = Callable[[Sequence[DraftQuestion]], Awaitable[Sequence[DraftQue
 None for those that were not checked because the command is to stop."""
 MIN_DUPLICATE_RATIO = 92
 """The similarity in percent from which two questions with one answer are near duplicates."""
+MAX_REPEATED_FACTS = 2
+"""How many questions with one answer may rest on the same sentence."""
 MAX_CHECKED_PER_QUESTION = 4
 """How many questions are worded and checked for each that is wanted, so that rejections do not cost without end."""
 
@@ -160,7 +162,16 @@ def _find_rejection(draft: DraftQuestion, table: FactTable, accepted: Sequence[D
         return "quotes_answer"
     if _has_several_answers(draft, table):
         return "several_answers"
-    return "near_duplicate" if any(is_duplicate(draft, earlier) for earlier in accepted) else None
+    if any(is_duplicate(draft, earlier) for earlier in accepted) or _repeats_fact(draft, accepted):
+        return "near_duplicate"
+    return None
+
+
+def _repeats_fact(draft: DraftQuestion, accepted: Sequence[DraftQuestion]) -> bool:
+    """Return whether enough questions with the same answer rest on one of the sentences."""
+    same_answer = (earlier for earlier in accepted if earlier.answer == draft.answer)
+    uses = Counter(fact.sentence for earlier in same_answer for fact in earlier.evidence if fact.clause)
+    return any(uses[fact.sentence] >= MAX_REPEATED_FACTS for fact in draft.evidence if fact.clause)
 
 
 def _has_answer_in_documents(draft: DraftQuestion, text: IndexText) -> bool:
@@ -224,11 +235,11 @@ def is_duplicate(draft: DraftQuestion, earlier: DraftQuestion) -> bool:
         return True
     is_near = fuzz.ratio(draft.question, earlier.question) >= MIN_DUPLICATE_RATIO
     told = {(fact.chunk, fact.sentence) for fact in draft.evidence}
+    earlier_told = {(fact.chunk, fact.sentence) for fact in earlier.evidence}
+    if "unanswerable" in {draft.type, earlier.type}:
+        # With another name in it, the question is a copy of the one about the fact.
+        return is_near or bool(told & earlier_told)
     # Different counts may be over the same sentences.
     is_count = draft.pattern in COUNT_PATTERNS
-    same = (
-        not is_count
-        and draft.type == earlier.type != "unanswerable"
-        and told == {(fact.chunk, fact.sentence) for fact in earlier.evidence}
-    )
-    return same or (is_near and draft.answer == earlier.answer and draft.type not in {"unanswerable", "comparison"})
+    same = not is_count and draft.type == earlier.type and told == earlier_told
+    return same or (is_near and draft.answer == earlier.answer and draft.type != "comparison")

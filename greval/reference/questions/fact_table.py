@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from random import Random
 
 from greval.methods.index_records import Relation
@@ -14,9 +14,11 @@ from greval.reference.questions.counts import CountTable
 from greval.reference.questions.facts import (
     PREPOSITIONS,
     IndexText,
+    begins_with_verb,
     compile_phrase,
     list_telling_words,
 )
+from greval.reference.questions.mentions import Mention, is_person, is_place, list_distinctive_parts, read_mention
 from greval.reference.questions.records import (
     DraftQuestion,
     QuestionPattern,
@@ -28,6 +30,8 @@ from greval.reference.questions.templates import choose_question_word
 MAX_HELPFUL = 5
 _WORD = re.compile(r"\w+")
 _STEM_CHARS = 5
+_PLACING = PREPOSITIONS - {"by", "with", "for", "of", "as"}
+"""Prepositions that may join a verb to any place."""
 
 
 @dataclass(frozen=True)
@@ -121,13 +125,56 @@ class FactTable:
         ]
 
     def choose_word(self, name: str) -> str:
-        """Return the question word for an entity, by its name and by what is stated of it."""
-        told = " ".join(fact.sentence for fact in self.by_subject.get(name, ()))
-        return choose_question_word(self.text.entities[name], told)
+        """Return the question word for an entity, by its kind."""
+        return {"": "who or what", "person": "who"}.get(self.get_kind(name).casefold(), "what")
 
-    def get_kind(self, name: str) -> str:
-        """Return the kind of an entity: its type, else its question word. One can stand in place of another of it."""
-        return self.text.entities[name].type or self.choose_word(name)
+    @cached_property
+    def get_kind(self) -> Callable[[str], str]:
+        """Return the type of an entity, else person, place or thing as its name and the texts show; empty if not."""
+        return cache(self._find_kind)
+
+    def _find_kind(self, name: str) -> str:
+        entity = self.text.entities[name]
+        word = choose_question_word(entity, " ".join(fact.sentence for fact in self.by_subject.get(name, ())))
+        if entity.type or word != "who or what":
+            return entity.type or ("person" if word == "who" else "thing")
+        sentences = [mention.sentence for mention in self.list_mentions(name) if mention.is_whole]
+        return "person" if is_person(name, sentences) else "place" if is_place(name, sentences) else ""
+
+    def can_stand_for(self, substitute: str, name: str, clause: str) -> bool:
+        """Return whether another name makes sense in a clause: it is of the same kind, and what precedes it fits.
+
+        After a verb any place does ("moved to Virginia"). After a noun, as in "the state of New York", a text must have
+        the same words with the other name.
+        """
+        kind = self.get_kind(substitute)
+        if not kind or kind != self.get_kind(name):
+            return False
+        role = find_role(clause, name)
+        preceding = re.search(rf"([\w-]+)(\s+[\w-]+\s+(?:the\s+)?){compile_phrase(name).pattern}", clause)
+        is_after_verb = preceding and role in _PLACING and begins_with_verb([preceding[1].casefold()])
+        if not preceding or not role or is_after_verb:
+            return True
+        phrase = compile_phrase(f"{preceding[1]}{preceding[2]}{substitute}")
+        return any(phrase.search(mention.sentence) for mention in self.list_mentions(substitute))
+
+    def list_mentions(self, name: str) -> list[Mention]:
+        """List the sentences that have a distinctive part of an entity's names."""
+        parts = list_distinctive_parts(self.text.list_names(name))
+        forms = {form for part in parts for form in (part, part.upper())}
+        positions = {place for part in parts for place in self._places.get(part.casefold(), ())}
+        told = (self.told[place] for place in sorted(positions) if place < len(self.told))
+        return [read_mention(name, chunk, sentence) for chunk, sentence in told if forms & {*_WORD.findall(sentence)}]
+
+    @cached_property
+    def is_shared(self) -> Callable[[str], bool]:
+        """Return whether a name is a part of several longer ones, as "Lincoln" is of "Abraham Lincoln" and others."""
+        return cache(lambda name: len({word for item in self.list_mentions(name) for word in item.longer}) > 1)
+
+    def means_one_thing(self, name: str, first: StatedFact, second: StatedFact) -> bool:
+        """Return whether a name means the same in two facts; that of a person in one word may not, in two documents."""
+        is_first_name = " " not in name and self.get_kind(name) == "person"
+        return not self.is_shared(name) and (first.document == second.document or not is_first_name)
 
     def has_rival(self, predicate: str, name: str, ignored: Iterable[str], *, name_first: bool) -> bool:
         """Return whether a sentence, other than the known ones, has a name before or after the predicate's main word.

@@ -46,7 +46,14 @@ _UNCLEAR = (PRONOUNS - {"his", "her", "its", "their"}) | read_words(
 )
 """Words that point out of their sentence, or that turn it around. A question with one of them is not understood by
 itself. Possessives are not among them, as they mean the subject."""
-_REPORTING = read_words("said says replied asked cried answered added remarked exclaimed continued began")
+REPORTING = read_words("said says replied asked cried answered added remarked exclaimed continued began")
+_GESTURES = read_words(
+    """
+    looked looks glanced stared gazed nodded smiled laughed sighed frowned shrugged turned paused stood stands sat sits
+    rose walked stepped leaned regarded watched
+    """
+)
+"""Verbs of what anybody in a story does many times. A question for who did it has many answers."""
 _NO_START = read_words("being been having including starring featuring called known born")
 PREPOSITIONS = read_words("in at on to by with from for of as under into over near through against upon")
 _COMMON = NEVER_NAMES | STARTERS | VERBS
@@ -58,6 +65,11 @@ NAME_END = (
     r"|\s+and\s+(?:is|was|has|[a-z]+(?:s|ed|en))\b|\s*\Z)"
 )
 """What may follow the object of a relation, so that its name is not the beginning of a longer one."""
+_NEEDED_END = re.compile(r"\s+(?:to|by|with|into|from)\b")
+"""What a verb with an object may still need, as in "took Suza by the hand" and "permitted Roxie to go"."""
+_PAIRING = read_words("both between either neither")
+"""Words that need a second part, which the end of a clause may have cut off."""
+_CUT_ADJECTIVE = re.compile(r"\b(?:a|an|the|his|her|its|their)\s+[a-z]+\Z")
 _LOOSE_END = PREPOSITIONS | read_words("the a an and or but his her its their very which who")
 
 
@@ -155,8 +167,11 @@ def list_facts(text: IndexText) -> list[StatedFact]:
 def _find_sound_names(text: IndexText) -> dict[str, list[str]]:
     """Return the names that are used in each chunk, of entities that also stand within a sentence."""
     sound: dict[str, list[str]] = {}
+    sources = {relation.source for relation in text.relations if relation.label != RELATED}
     for entity in text.entities.values():
-        if not _is_clean_name(entity.name):
+        # In a play, the names of those who speak are in capitals, and sentences with them direct the stage.
+        is_direction = entity.name.isupper() and entity.name.title() in entity.aliases
+        if is_direction or not _is_clean_name(entity.name):
             continue
         # A word that only begins sentences or stands in headings is capitalised for that reason, and may be no name.
         phrase = re.compile(rf"[\w,] {compile_phrase(entity.name).pattern}")
@@ -166,7 +181,8 @@ def _find_sound_names(text: IndexText) -> dict[str, list[str]]:
             for sentence in text.sentences.get(chunk, ())
             if sentence[-1:] == "."
         )
-        if within or not entity.name[0].isupper():
+        # A component in lower case does something; "two-disc" and "upper-ten" are words with a hyphen.
+        if within if entity.name[0].isupper() else entity.name in sources:
             for chunk in entity.chunks:
                 sound.setdefault(chunk, []).append(entity.name)
     return sound
@@ -198,7 +214,7 @@ def _read_relation(chunk: IndexedChunk, sentences: Sequence[str], relation: Rela
     The subject may be "It" if the sentence before begins with its name, or if it is the title of the document.
     """
     words = relation.label.casefold().split()
-    if not begins_with_verb(words) or not _ends_a_predicate(words) or _UNCLEAR & {*words}:
+    if not begins_with_verb(words) or not _ends_a_predicate(words) or _is_unclear(words) or words[0] in _GESTURES:
         return
     verb = r"\s+(?:(?:a|an|the)\s+)?".join(map(re.escape, relation.label.split()))
     target = compile_phrase(relation.target).pattern
@@ -208,6 +224,8 @@ def _read_relation(chunk: IndexedChunk, sentences: Sequence[str], relation: Rela
         start = re.match(rf"(?:(?:The|A|An)\s+)?{compile_phrase(relation.source).pattern}|It(?=\s)", sentence)
         is_meant = start is not None and (start[0] != "It" or _begins_with(previous, relation.source))
         if start and is_meant and (match := stated.match(sentence, start.end())):
+            if words[-1] not in PREPOSITIONS and _NEEDED_END.match(sentence, match.end()):
+                return
             predicate = " ".join(match["verb"].split())
             article = match["article"] or ""
             yield StatedFact(
@@ -271,6 +289,8 @@ def _read_sentence(chunk: IndexedChunk, sentence: str, names: Sequence[str]) -> 
         return None
     # What follows the first clause may have another subject.
     clause = _cut_clause(remainder).strip()
+    if _cuts_adjectives(clause, remainder.strip()[len(clause) :]):
+        return None
     mentioned = [name for name in names if name != subject and has_phrase(clause, name)]
     outer = tuple(
         name for name in mentioned if not any(name != longer and has_phrase(longer, name) for longer in mentioned)
@@ -287,9 +307,17 @@ def _cut_clause(text: str) -> str:
     """Return what follows a subject up to the end of the first clause; an "and" between nouns does not end it."""
     for match in _CLAUSE_END.finditer(text):
         following = (match["next"] or "").casefold()
-        if not match["joined"] or begins_with_verb([following]) or following in _NEW_SUBJECTS:
+        # One subject has no verb in its base form: "the summer and fall" are two nouns.
+        is_verb = begins_with_verb([following]) and not {f"{following}s", f"{following}es"} & VERBS
+        if not match["joined"] or is_verb or following in _NEW_SUBJECTS:
             return text[: match.start()]
     return text
+
+
+def _cuts_adjectives(clause: str, following: str) -> bool:
+    """Return whether a clause ends between two adjectives, as "with a sweet" does before ", trusting smile"."""
+    match = re.match(r",\s+(?P<next>[a-z]+)\s+[a-z]+", following)
+    return bool(_CUT_ADJECTIVE.search(clause)) and match is not None and match["next"] not in NEVER_NAMES
 
 
 def list_telling_words(clause: str) -> list[str]:
@@ -302,8 +330,14 @@ def _is_clear(clause: str) -> bool:
     words = [word.casefold() for word in _WORD.findall(clause)]
     if _UNFIT.search(clause) or not MIN_CLAUSE_WORDS <= len(words) <= MAX_CLAUSE_WORDS:
         return False
-    is_verb = begins_with_verb(words) and words[0] not in _REPORTING
-    return is_verb and not _UNCLEAR & {*words} and words[-1] not in _LOOSE_END
+    is_verb = begins_with_verb(words) and words[0] not in REPORTING | _GESTURES
+    lacks_second = _PAIRING & {*words} and not {"and", "or", "nor"} & {*words}
+    return is_verb and not lacks_second and not _is_unclear(words) and words[-1] not in _LOOSE_END
+
+
+def _is_unclear(words: Sequence[str]) -> bool:
+    """Return whether words in lower case point out of their sentence, or turn it around."""
+    return not _UNCLEAR.isdisjoint(words) or any(word.endswith(("n't", "n\u2019t")) for word in words)
 
 
 def begins_with_verb(words: Sequence[str]) -> bool:

@@ -96,6 +96,8 @@ def _draw_chains(table: FactTable) -> Iterator[DraftQuestion]:
         for second in table.by_subject.get(first.object, ()):
             if not second.predicate or second.object == first.subject:
                 continue
+            if not table.means_one_thing(first.object, first, second):
+                continue
             word = table.choose_word(second.object)
             question = ask_for_object(word, "X", second.predicate)
             if question and all(len(objects[edge[0], edge[1]]) == 1 for edge in (*first.edges, *second.edges)):
@@ -109,7 +111,11 @@ def _draw_descriptions(table: FactTable) -> Iterator[DraftQuestion]:
         for name in first.names:
             for second in table.by_subject.get(name, ()):
                 clause = _replace_name(first.clause, name, second, table)
-                if clause is None or first.sentence == second.sentence:
+                if (
+                    clause is None
+                    or first.sentence == second.sentence
+                    or not table.means_one_thing(name, first, second)
+                ):
                     continue
                 question = ask_for_subject(table.choose_word(first.subject), clause)
                 yield table.draft("multi_hop", "description", question, [first, second], first.subject, (name,))
@@ -140,7 +146,7 @@ def _draw_intersections(table: FactTable) -> Iterator[DraftQuestion]:
         for first, second in combinations(short, 2):
             if first.sentence == second.sentence or find_stem(first.clause) == find_stem(second.clause):
                 continue
-            if max(uses[first], uses[second]) >= MAX_USES:
+            if max(uses[first], uses[second]) >= MAX_USES or not table.means_one_thing(subject, first, second):
                 continue
             uses.update((first, second))
             question = f"{ask_for_subject(table.choose_word(subject), first.clause)[:-1]}, and also {second.clause}?"
@@ -196,10 +202,14 @@ def _draw_stars(table: FactTable) -> Iterator[DraftQuestion]:
         if plural is None or not 1 < len(facts) <= MAX_COUNT or by_subject.keys() != subjects[label, target]:
             continue
         names = sorted(by_subject)
+        are_people = {table.get_kind(name) == "person" for name in names}
+        if len(are_people) > 1 or table.is_shared(target):
+            continue
+        things = "people" if True in are_people else "things"
         yield DraftQuestion(
             type="aggregation",
             pattern="star",
-            question=f"How many different things {plural}, according to the documents?",
+            question=f"How many different {things} {plural}, according to the documents?",
             answer=f"{len(names)}: {', '.join(names)}",
             answers=(str(len(names)), NUMBERS[len(names)]),
             gold=build_gold(table.text, facts, "", mentioned=(target,)),
@@ -210,15 +220,8 @@ def _draw_stars(table: FactTable) -> Iterator[DraftQuestion]:
 
 def _draw_document_counts(table: FactTable) -> Iterator[DraftQuestion]:
     """Yield the questions how many documents name an entity."""
-    subjects = [*table.by_subject]
-    for name in subjects:
-        phrases = [compile_phrase(alias) for alias in table.text.list_names(name)]
-        first: dict[str, StatedFact] = {}
-        told = (table.told[position] for position in table.find_candidates(name) if position < len(table.told))
-        for chunk, sentence in told:
-            document = table.text.chunks[chunk].doc_id
-            if document not in first and any(phrase.search(sentence) for phrase in phrases):
-                first[document] = StatedFact(subject=name, clause="", chunk=chunk, document=document, sentence=sentence)
+    for name in table.by_subject:
+        first = _find_mentions(table, name)
         if not 1 < len(first) <= MAX_COUNT:
             continue
         yield DraftQuestion(
@@ -235,6 +238,25 @@ def _draw_document_counts(table: FactTable) -> Iterator[DraftQuestion]:
             evidence=tuple(first[document] for document in sorted(first)),
             fixed_answer=True,
         )
+
+
+def _find_mentions(table: FactTable, name: str) -> Mapping[str, StatedFact]:
+    """Return the first sentence of each document that names an entity; empty if the name may mean several things.
+
+    It may if it is one word and neither a place nor typed, if it is part of several longer names, or if a document has
+    only a part of it.
+    """
+    first: dict[str, StatedFact] = {}
+    documents: set[str] = set()
+    for mention in table.list_mentions(name):
+        document = table.text.chunks[mention.chunk].doc_id
+        documents.add(document)
+        if mention.is_whole and document not in first:
+            first[document] = StatedFact(
+                subject=name, clause="", chunk=mention.chunk, document=document, sentence=mention.sentence
+            )
+    is_vague = " " not in name and table.get_kind(name) in {"", "person"}
+    return {} if is_vague or first.keys() != documents or table.is_shared(name) else first
 
 
 def _draw_temporal(table: FactTable) -> Iterator[DraftQuestion]:
@@ -263,7 +285,7 @@ def _draft_absent(table: FactTable, fact: StatedFact, substitute: str) -> DraftQ
     replaced = fact.object or (fact.names[0] if len(fact.names) == 1 else "")
     role = find_role(fact.clause, replaced) if replaced else ""
     has_role = (role, substitute) in table.roles if role else bool(fact.predicate)
-    if not replaced or not has_role or table.get_kind(substitute) != table.get_kind(replaced):
+    if not replaced or not has_role or not table.can_stand_for(substitute, replaced, fact.clause):
         return None
     predicate = fact.predicate or fact.clause.partition(replaced)[0]
     clause = re.sub(rf"{compile_phrase(replaced).pattern}{NAME_END}", substitute, fact.clause)

@@ -16,7 +16,7 @@ NOT_FRONTED = read_words("has have had do does did")
 """Auxiliaries that may be the only verb, so that they are not moved to the front."""
 _KIN = read_words("aunt uncle brother sister cousin captain general colonel major squire don lady lord miss young")
 _PLACING = read_words("built born located based situated founded buried held made printed raised moored stationed")
-_TITLES = HONORIFICS | ROLES | _KIN
+TITLES = HONORIFICS | ROLES | _KIN
 _PERSONAL = re.compile(r"\b(?:he|she|his|her|him|himself|herself)\b", re.IGNORECASE)
 _PLURALS = {"is": "are", "was": "were", "has": "have", "does": "do"}
 _SIBILANTS = ("sses", "shes", "ches", "xes", "zes", "oes")
@@ -39,7 +39,7 @@ def choose_question_word(entity: Entity, stated: str = "") -> str:
         ('who', 'what')
     """
     first = entity.name.split()[0]
-    if entity.type.casefold() == "person" or first.casefold() in _TITLES or _PERSONAL.search(stated):
+    if entity.type.casefold() == "person" or first.casefold() in TITLES or _PERSONAL.search(stated):
         return "who"
     is_code = entity.name[0].islower() or any(c.isdigit() for c in entity.name)
     return "what" if entity.type or is_code else "who or what"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -118,6 +120,29 @@ def test_sentences_that_point_out_of_themselves_are_no_facts(tmp_path):
     assert list_facts(read_text(build_fleet(tmp_path / "index", told))) == []
 
 
+@pytest.mark.parametrize(
+    ("sentence", "clauses"),
+    [
+        ("Aunt Katy passed the summer and fall in Lumm.", ["passed the summer and fall in Lumm"]),
+        ("Aunt Katy painted seven wooden boats and fell asleep.", ["painted seven wooden boats"]),
+        ("Aunt Katy carried seven apples home with a sweet, trusting smile.", []),
+        ("Aunt Katy isn't owned by anybody in Lumm.", []),
+        ("Aunt Katy was known to both Lumm fishermen; all others left.", []),
+    ],
+)
+def test_a_clause_ends_where_its_meaning_does(tmp_path, sentence, clauses):
+    """Two nouns are no verb, and what the end of a clause cuts off or turns around is not asked about."""
+    told = {"a": f"{sentence} At night Aunt Katy rests in Lumm. The boat of Aunt Katy is old."}
+    facts = list_facts(read_text(build_fleet(tmp_path / "index", told)))
+    assert [each.clause for each in facts if each.sentence == sentence] == clauses
+
+
+def test_directions_of_a_play_are_not_asked_about(tmp_path):
+    """Names of those who speak are in capitals, and sentences with them tell what the actors do."""
+    told = {"a": "BLORE carried seven yellow books. They saw BLORE there, and BLORE, but we met Blore in Lumm."}
+    assert list_facts(read_text(build_fleet(tmp_path / "index", told))) == []
+
+
 def test_a_pronoun_stands_for_the_name_of_the_sentence_before(tmp_path):
     """The word "It" is the entity with which the sentence before begins, and nothing else."""
     told = {
@@ -128,6 +153,77 @@ def test_a_pronoun_stands_for_the_name_of_the_sentence_before(tmp_path):
     assert [(each.subject, each.clause, each.document) for each in facts] == [
         ("Black Tansy", "is owned by Team Petrel", "a")
     ]
+
+
+def draw_from(folder, told, **options):
+    """Return the questions that are drawn from texts, and their answers."""
+    _, drafts = draw(build_fleet(folder / "index", told), folder, **options)
+    return {each.question: each.answer for each in drafts if each.rejected is None}
+
+
+LINCOLN = {
+    "war": "Port Lumm was taken by Lincoln. In May Port Lumm was burned down. Nobody in Port Lumm met Abraham Lincoln.",
+    "law": "Lincoln was asked by a clerk of Port Lumm for advice. He went with Lincoln into Lincoln's Inn.",
+}
+
+
+@pytest.mark.parametrize(
+    ("added", "is_counted"),
+    [
+        ("", True),
+        ("The ships of Port Lumm Bay came home.", False),  # of no other document is it known whether it means the port
+        ("The ships of Lumm came home.", False),
+        ("The lumm is a bird.", True),
+    ],
+)
+def test_documents_are_counted_that_mention_a_thing(tmp_path, added, is_counted):
+    """A name counts where it stands as a whole; a part of it, or a longer name, leaves open what a document means."""
+    told = {**LINCOLN, **({"added": added} if added else {})}
+    answers = draw_from(tmp_path, told, types=["aggregation"])
+    question = "In how many of the documents is Port Lumm mentioned by name?"
+    assert answers.get(question) == ("2: law, war" if is_counted else None)
+    assert not any("Lincoln" in each for each in answers)
+
+
+def test_people_of_one_first_name_are_not_joined(tmp_path):
+    """Two documents may speak of two people; of one document, a first name means one person."""
+    first = "Tom mended his boat in Saltness harbour. At night Tom rests."
+    second = "Tom painted his cabin in yellow colours. At noon Tom rests."
+    question = "mended his boat in Saltness harbour, and also painted"
+    apart = draw_from(tmp_path / "apart", {"a": first, "b": second}, types=["multi_hop"])
+    together = draw_from(tmp_path / "together", {"a": f"{first} {second}"}, types=["multi_hop"])
+    assert (any(question in each for each in apart), any("cabin" in each for each in together)) == (False, True)
+
+
+@pytest.mark.parametrize("other", ["a native of Port Lumm", "a niece of Uncle Tom"])
+def test_a_name_stands_for_another_one_if_that_makes_sense(tmp_path, other):
+    """Nobody is a friend of a place, and of whom a friend may be told is what the texts say with these words."""
+    told = {
+        "a": f"Aunt Katy was a fast friend of Uncle Dan. Aunt Fillis was {other}.",
+        "b": "Black Tansy was painted in Saltness. Grey Gull was built in Port Lumm.",
+        "c": "We met Uncle Dan, Uncle Tom, Aunt Katy and Aunt Fillis in Port Lumm. Here Grey Gull met Black Tansy.",
+    }
+    answers = draw_from(tmp_path, told, types=["unanswerable"])
+    assert any(question.endswith("built in Saltness?") for question in answers)
+    assert not any("friend of" in question for question in answers)
+
+
+def test_a_fact_is_asked_about_in_two_ways_at_most(tmp_path):
+    """More questions with the same answer from one sentence are near-duplicates, and a changed name makes a copy."""
+    acts = ["mended broken yellow boats", "painted seven wooden cabins", "planted little apple trees"]
+    told = " ".join(f"Aunt Katy {act}." for act in acts)
+    _, drafts = draw(build_fleet(tmp_path / "index", {"a": f"{told} In winter Aunt Katy rests."}), tmp_path)
+    accepted = [each for each in drafts if each.rejected is None]
+    uses = Counter(fact.sentence for each in accepted for fact in each.evidence)
+    assert (len(uses), max(uses.values())) == (3, 2)
+    assert any(each.rejected == "near_duplicate" for each in drafts)
+
+
+def test_an_object_is_what_its_verb_has(tmp_path):
+    """A sentence whose verb needs more than its object is asked about as a whole; a gesture is not asked about."""
+    told = {"a": "Aunt Katy took Suza by the hand in Lumm. Aunt Katy glanced at Suza. At night Suza saw Aunt Katy."}
+    facts = list_facts(read_text(build_fleet(tmp_path / "index", told)))
+    assert [each.clause for each in facts] == ["took Suza by the hand in Lumm"]
 
 
 @pytest.mark.parametrize(
