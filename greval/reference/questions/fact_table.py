@@ -18,7 +18,7 @@ from greval.reference.questions.facts import (
     compile_phrase,
     list_telling_words,
 )
-from greval.reference.questions.mentions import Mention, is_person, is_place, list_distinctive_parts, read_mention
+from greval.reference.questions.mentions import NameMention, is_person, is_place, list_distinctive_parts, read_mention
 from greval.reference.questions.records import (
     DraftQuestion,
     QuestionPattern,
@@ -158,7 +158,7 @@ class FactTable:
         phrase = compile_phrase(f"{preceding[1]}{preceding[2]}{substitute}")
         return any(phrase.search(mention.sentence) for mention in self.list_mentions(substitute))
 
-    def list_mentions(self, name: str) -> list[Mention]:
+    def list_mentions(self, name: str) -> list[NameMention]:
         """List the sentences that have a distinctive part of an entity's names."""
         parts = list_distinctive_parts(self.text.list_names(name))
         forms = {form for part in parts for form in (part, part.upper())}

@@ -18,7 +18,7 @@ _COMMON_PARTS = NEVER_NAMES | GENERIC_NAMES | TITLES
 """Words that the names of many things have, so that they are not distinctive."""
 
 
-class Mention(NamedTuple):
+class NameMention(NamedTuple):
     """A sentence with a part of an entity's name, whether it has the whole name, and the words that lengthen it there.
 
     The name is not there as a whole if each time a word lengthens it, as "Inn" does in "Lincoln's Inn".
@@ -41,7 +41,7 @@ def list_distinctive_parts(names: Iterable[str]) -> list[str]:
     return [word for word in words if word.casefold() not in _COMMON_PARTS] or words
 
 
-def read_mention(name: str, chunk: str, sentence: str) -> Mention:
+def read_mention(name: str, chunk: str, sentence: str) -> NameMention:
     """Return how a sentence mentions an entity with this name.
 
     Example:
@@ -52,7 +52,7 @@ def read_mention(name: str, chunk: str, sentence: str) -> Mention:
     # "Agent Alex Mercer" and "Alex Mercer" are one longer name, so that the word behind it counts first.
     words = (((match[side] or "").casefold() for side in ("after", "before")) for match in matches)
     longer = [next((word for word in sides if word and word not in _NO_PARTS), "") for sides in words]
-    return Mention(chunk, sentence, "" in longer, frozenset(filter(None, longer)))
+    return NameMention(chunk, sentence, "" in longer, frozenset(filter(None, longer)))
 
 
 @lru_cache(65_536)
