@@ -115,7 +115,7 @@ def duel(  # noqa: PLR0913 - the options of a command
         if dry_run:
             from greval.runs.forecast import forecast
 
-            print_forecast(forecast(pairs, metrics, model, out=folder, **options))
+            print_forecast(forecast(pairs, metrics, model, out=folder, **options), model)
             return
         reading = read_records(pairs)
         judging = partial(_judge_pairs, reading, metrics, model, folder, options)

@@ -17,10 +17,11 @@ from greval.analysis.summary import build_report
 from greval.cli import FAILED, MISSED, STOPPED, print_note
 from greval.cli.judge_options import CapOptions, JudgeOptions
 from greval.cli.options import create_console, expand_groups, list_given_options
-from greval.cli.progress_bar import ProgressBar, describe_stop, stop_on_signals
+from greval.cli.progress_bar import ProgressBar, describe_stop, format_duration, stop_on_signals
 from greval.cli.run_keys import COMMAND, CommandConfig, ConfigurableCommand, RunOptions
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
+from greval.judging.model.judge import Judge
 from greval.records.result import Result
 from greval.report.console import print_gate, render
 from greval.report.tables import print_lines
@@ -28,6 +29,8 @@ from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store, is_begun
 
 if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
     from greval.methods.collecting.api import CollectProgress
     from greval.runs.config.api import Evaluation
     from greval.runs.config.plan import RunPlan
@@ -129,7 +132,7 @@ def _print_plan_forecast(plan: RunPlan) -> None:
     if plan.methods:
         counts = ", ".join(f"{name} {count:,}" for name, count in expected.missing.items())
         typer.echo(f"responses to ask for: {counts}; their context is not in the input tokens")
-    print_forecast(expected.forecast)
+    print_forecast(expected.forecast, plan.judge)
     if expected.second:
         typer.echo("\nat most, if the first judge is sure of no case:")
         print_forecast(expected.second)
@@ -188,11 +191,15 @@ async def judge_cases(judging: Callable[..., Awaitable[Evaluation]], bar: Progre
     return done
 
 
-def print_forecast(expected: Forecast) -> None:
-    """Print the forecast of the calls and the cost of a run."""
+def print_forecast(expected: Forecast, judge: Judge | BaseChatModel | None = None) -> None:
+    """Print the forecast of the calls and the cost of a run, and how long the embedded judge takes."""
     from greval.report.forecast import render as render_forecast
+    from greval.runs.forecast import forecast_seconds
 
     render_forecast(expected, create_console())
+    # Others answer as fast as their servers and limits allow.
+    if isinstance(judge, Judge) and judge.local and (seconds := forecast_seconds(expected, judge)):
+        typer.echo(f"time: about {format_duration(seconds)} on this machine, by one call that was measured")
 
 
 def report_and_exit(run: Run, *, by: Sequence[str], show: int, quiet: bool, fail_if: Sequence[str] = ()) -> None:

@@ -30,6 +30,8 @@ CHECK_MESSAGES: list[BaseMessage] = [
     HumanMessage("Which of the two colours is darker? Value: one of violet, umber. Name it in lower case."),
 ]
 """The prompt asks for lower case, the schema for title case. Only an enforced schema results in title case."""
+ANSWER_TOKEN_WORK = 4
+"""A token of an answer takes a model on a CPU about as long as four of a prompt (`benchmarks/embedded_speed.py`)."""
 
 
 REFUSED = Reply("", Usage(), Failure(kind="request", message="the judge refuses such requests"))
@@ -104,6 +106,20 @@ async def check_judge(model: Judge | BaseChatModel | str) -> JudgeCapabilities:
         answers=not all(reply.failure for reply in (first, second, schema, tools)),
         adaptations=client.adaptation.describe(client.label),
     )
+
+
+async def measure_token_seconds(judge: Judge) -> float | None:
+    """Measure by one call how long a model takes for a token of a prompt; None if the call fails or counts no tokens.
+
+    A token of its answer counts as `ANSWER_TOKEN_WORK` of them.
+    """
+    client = JudgeClient(judge)
+    await client.ready()
+    start = read_clock()
+    reply = await _ask_question(client, client.tier)
+    seconds = read_clock() - start
+    work = (reply.usage.input_tokens or 0) + ANSWER_TOKEN_WORK * (reply.usage.output_tokens or 0)
+    return seconds / work if work and not reply.failure else None
 
 
 async def _ask_question(client: JudgeClient, tier: Tier, *, confidence: bool = False) -> Reply:

@@ -15,11 +15,13 @@ from greval._util.concurrency import run_sync
 from greval.datasets.case_records import CaseRecords, dump_case, get_sample_fields, read_case, read_records
 from greval.datasets.row_faults import RowFault, build_unreadable_error
 from greval.errors import DataError
+from greval.judging.judge_check import ANSWER_TOKEN_WORK, measure_token_seconds
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.metric_runnable import MetricRunnable
 from greval.judging.model.budget import RunSpending
 from greval.judging.model.call_context import NO_RUN
 from greval.judging.model.client import JudgeClient
+from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
 from greval.judging.model.tokens import TokenCounter, create_token_counter
 from greval.metrics.dependencies import list_dependency_names
@@ -125,6 +127,18 @@ def forecast(
     reading = read_records(cases, columns=options.get("columns"))
     folder = choose_folder(reading.name, get_source(reading, options)) if out is None else Path(out)
     return run_sync(_forecast_async(reading, metrics, judge, folder, options))
+
+
+def forecast_seconds(expected: Forecast, judge: Judge) -> float | None:
+    """Forecast how long a judge takes for its calls one after the other, by one call that is measured.
+
+    What prompts repeat is not evaluated again. None if the judge would not be asked, or cannot be measured.
+    """
+    parts = [part for part in expected.expected if part.judge == judge.label]
+    prompts = sum(part.input_tokens - part.repeated_tokens for part in parts)
+    work = prompts + ANSWER_TOKEN_WORK * sum(part.output_tokens for part in parts)
+    token_seconds = run_sync(measure_token_seconds(judge)) if work else None
+    return None if token_seconds is None else work * token_seconds
 
 
 def fill_missing_responses(

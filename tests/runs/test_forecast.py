@@ -11,7 +11,7 @@ from greval.datasets.row_faults import RowFault
 from greval.judging.model.prices import Price, Prices
 from greval.judging.model.tokens import estimate_tokens
 from greval.metrics.computed import COMPUTED_METRICS
-from greval.runs.forecast import forecast
+from greval.runs.forecast import forecast, forecast_seconds
 from greval.runs.shard import Shard
 from greval.testing import ScriptedJudge
 
@@ -39,6 +39,26 @@ def check(server, folder, given, metrics, **options):
     assert sum(part.kept + part.judged + part.skipped for part in estimate.expected) == progress.done
     assert estimate.unread == progress.unread
     return estimate, run
+
+
+def test_the_time_of_a_run_is_that_of_one_measured_call_scaled_by_tokens(fault_server, tmp_path, monkeypatch):
+    """A token of an answer counts four times; nothing is measured if nobody would be asked; a failure says nothing."""
+    judge = Judge("openai:fake", base_url=fault_server.url, max_retries=0)
+    expected = forecast(cases(5), [TONE], judge, out=tmp_path)
+    (part,) = expected.expected
+    calls_before = fault_server.calls
+    assert forecast_seconds(expected, judge) > 0
+    assert fault_server.calls - calls_before == 1
+
+    async def measure(_):
+        return 0.5
+
+    monkeypatch.setattr("greval.runs.forecast.measure_token_seconds", measure)
+    assert forecast_seconds(expected, judge) == (part.input_tokens - part.repeated_tokens + 4 * part.output_tokens) / 2
+    assert forecast_seconds(expected, Judge("openai:other", base_url=fault_server.url)) is None
+    monkeypatch.undo()
+    with fault.FaultServer(fault.error(400)) as refusing:
+        assert forecast_seconds(expected, Judge("openai:fake", base_url=refusing.url, max_retries=0)) is None
 
 
 def test_plain(fault_server, tmp_path):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 
 import httpx
 import pytest
 from langchain_core.callbacks import AsyncCallbackHandler
 from langchain_core.messages import HumanMessage
+from typer.testing import CliRunner
 from waiting import SECONDS
 
 from greval import (
@@ -20,6 +22,7 @@ from greval import (
     evaluate,
     load_metric,
 )
+from greval.cli.app import app
 from greval.judging.answer_schema import build_object_schema
 from greval.judging.model import judge
 from greval.judging.model.answer_format import AnswerFormat
@@ -43,6 +46,15 @@ def test_a_real_model_gives_a_value_with_its_reason(smollm, tmp_path, caplog):
     assert (row.tier, row.usage.calls) == ("schema", 1)
     assert row.usage.input_tokens
     assert "trying things out" in caplog.text or "for trying" in caplog.text
+
+
+def test_a_dry_run_says_how_long_the_run_takes(smollm, tmp_path):
+    """One call is measured; for a judge on a server no time is told."""
+    path = tmp_path / "cases.jsonl"
+    path.write_text('{"id": "q", "question": "Who?", "expected_answer": "Ada.", "answer": "Ada."}')
+    command = ["evaluate", str(path), "-m", "correctness", "--dry-run", "--judge"]
+    assert re.search(r"time: about (\d+ min )?\d+ s", CliRunner().invoke(app, [*command, JUDGE.model]).output)
+    assert "time:" not in CliRunner().invoke(app, [*command, "openai:m"], env={"OPENAI_API_KEY": "k"}).output
 
 
 def test_chunks_are_judged_one_at_a_time(smollm):
