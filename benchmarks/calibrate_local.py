@@ -1,15 +1,19 @@
-"""Choose the corrections of the embedded model (`greval/judging/model/local_answers.py`) on development data.
+"""Fit the calibrations of the embedded model (`greval/judging/model/calibrations.json`), and test them.
 
-    python benchmarks/calibrate_local.py chunk_evaluation
-    python benchmarks/calibrate_local.py triple_evaluation
+    python benchmarks/calibrate_local.py read --part dev --out runs/odds
+    python benchmarks/calibrate_local.py fit --out runs/odds
+    python benchmarks/calibrate_local.py read --part heldout --out runs/odds
+    python benchmarks/calibrate_local.py test --out runs/odds
 
-The embedded model calls nearly all chunks and triples relevant. For each of them, the probability of every category is
-read from the token that begins it. The correction is added to the log-probability of the worst category. It is the one
-with the highest F1 of finding what is relevant: the middle of the range that reaches it. F1 is also printed for each
-question with the correction that is chosen on the other questions.
+`read` asks the embedded model for the value of each item, without a reason, and stores the log-probability of every
+value; the same command again goes on. `fit` fits a logistic model with an L2 penalty to the log-odds and the features
+of each metric, prints its figures on other questions than it is fitted on, and writes the coefficients. `test` prints
+Cohen's kappa and F1 of the model alone, of rules of one line (with thresholds that are fitted on the development part)
+and of the calibrated model, with intervals that resample questions, as a table.
 
-Chunks: the development questions of `chunks.py` (HotpotQA), and 14 questions of MuSiQue, each with its supporting
-passages and five others. Triples: the development part of `evidence.py`.
+Answers: those of `answers.py` (NQ301). Passages: those of `chunks.py` (HotpotQA); the development part also has
+questions of MuSiQue, each with its supporting passages and five others, and of 2WikiMultihopQA, each with the first
+five that a search by vectors found. Triples and claims: those of `evidence.py`.
 """
 
 from __future__ import annotations
@@ -21,136 +25,358 @@ import math
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
+import answers
 import chunks
 import evidence
-import httpx
 import numpy as np
-from sklearn.metrics import f1_score, roc_auc_score
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import cohen_kappa_score, f1_score, roc_auc_score
+from sklearn.preprocessing import StandardScaler
 
 from greval import Case, Judge, load_metric
-from greval.judging.local.serve import LocalServer, serve
 from greval.judging.metric_judge import MetricJudge
+from greval.judging.model.calibrations import CALIBRATIONS_FILE, read_calibrations
 from greval.judging.model.client import JudgeClient
-from greval.records.metric import JudgedMetric
-from greval.records.metric_input import compute_fingerprint
+from greval.judging.model.item_features import FEATURES, FeatureName
+from greval.judging.model.local_answers import WEIGHED_ALTERNATIVES
+from greval.judging.model.value_first import ValueFirst
+from greval.judging.reply_json import compute_value_probabilities
+from greval.metrics.computed.shared_words import share_words
+from greval.metrics.library import find_metric
+from greval.records.metric_input import Item, compute_fingerprint, list_items
+from greval.trust.agreement.rules import compute_numbers, measure_lengths
 
-MUSIQUE = Path(__file__).parents[2] / "shared" / "data" / "multihop_musique_100" / "questions.jsonl"
-WORST = "Irrelevant"
-MUSIQUE_QUESTIONS = 14
-SHIFTS = np.arange(-2.0, 6.0, 0.05)
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+MUSIQUE = SHARED / "multihop_musique_100" / "questions.jsonl"
+WIKI = SHARED / "multihop_2wiki_51_systems"
+MUSIQUE_QUESTIONS, WIKI_QUESTIONS = 4, 4
+FIRST_TOKENS = {"0": [15], "Irrelevant": [48113]}
+"""The numbers of the tokens of the model's vocabulary that begin these values and no other."""
+FOLDS = 10
+WORD_METRICS = {
+    "answers": ("answer_words", "token_f1", "fuzzy_containment"),
+    "passages": ("chunk_words",),
+    "triples": ("triple_words",),
+}
+"""The computed metrics that are rules of one line, by kind."""
 LEAST = 1e-6
+"""Keeps log-probabilities finite where a value is not among the likely tokens."""
 
 
-Row = tuple[str, Case, bool]
-"""A question, a case with one chunk or triple, and whether this is relevant."""
+class LabelledItem(NamedTuple):
+    """An item: its question, its case, its id within the case if it is not the whole, and its label."""
+
+    question: str
+    case: Case
+    item: str | None
+    label: bool
+
+    @property
+    def key(self) -> str:
+        """Return the key by which what the model said is stored."""
+        return f"{self.case.id}/{self.item}"
+
+    def find_part(self) -> Item | None:
+        """Find the chunk or triple, None if the item is the whole case."""
+        parts = (*list_items("chunks", self.case), *list_items("triples", self.case))
+        return next((part for part in parts if part.id == self.item), None) if self.item else None
+
+
+class Kind(NamedTuple):
+    """A kind of item: its metric with the worst value, the features, and the items of a part, of so many questions."""
+
+    metric: str
+    worst: str
+    features: Sequence[FeatureName]
+    read: Callable[[str, int], Iterator[LabelledItem]]
+    sizes: Mapping[str, int]
+    data: str
 
 
 def main() -> None:
-    """Print the correction of a metric, as it is written down in greval, and what it does."""
+    """Read probabilities, fit calibrations, or test them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("metric", choices=READERS)
-    metric = load_metric(parser.parse_args().metric)
-    rows = [*READERS[metric.name]()]
-    server = serve(None)
-    odds = asyncio.run(read_odds(metric, rows, server))
-    questions, relevant = (np.array([row[place] for row in rows]) for place in (0, 2))
-    shift = choose_shift(odds, relevant)
-    apart = np.zeros(len(rows), dtype=bool)
-    for question in dict.fromkeys(questions):
-        own = questions == question
-        apart[own] = odds[own] < -choose_shift(odds[~own], relevant[~own])
-    print(
-        f"{len(rows)} items of {len({*questions})} questions, {relevant.sum()} relevant: area under the curve "
-        f"{roc_auc_score(relevant, -odds):.3f}, F1 {f1_score(relevant, odds < 0):.3f} without a correction, "
-        f"{f1_score(relevant, odds < -shift):.3f} with it, {f1_score(relevant, apart):.3f} chosen on other questions, "
-        f"{f1_score(relevant, np.ones_like(relevant)):.3f} if all are called relevant"
-    )
-    print(f"definition={compute_fingerprint(metric, {})!r}, shifts={{{WORST!r}: {shift:.2f}}}")
-    print(f"tokens={{{WORST!r}: {list_first_tokens(metric, server)}}}")
+    parser.add_argument("step", choices=("read", "fit", "test"))
+    parser.add_argument("--kind", choices=KINDS, action="append", help="all if none is named")
+    parser.add_argument("--part", choices=("dev", "heldout"), default="dev")
+    parser.add_argument("--out", type=Path, default=Path("runs/odds"))
+    args = parser.parse_args()
+    kinds = args.kind or KINDS
+    if args.step == "read":
+        args.out.mkdir(parents=True, exist_ok=True)
+        for name in kinds:
+            asyncio.run(read_odds(name, args.part, args.out))
+    elif args.step == "fit":
+        calibrations = [fit(name, args.out) for name in kinds]
+        CALIBRATIONS_FILE.write_text(json.dumps(calibrations, indent=2) + "\n", encoding="utf-8")
+    else:
+        for name in kinds:
+            test(name, args.out)
 
 
-async def read_odds(metric: JudgedMetric, rows: list[Row], server: LocalServer) -> np.ndarray:
-    """Read the log-odds of the worst category against all others, for each item."""
-    judging = MetricJudge(metric, JudgeClient(Judge("local")))
-    headers = {"Authorization": f"Bearer {server.api_key}"}
-    found = []
-    async with httpx.AsyncClient(base_url=server.base_url, headers=headers, timeout=600) as client:
-        for number, (_, case, _) in enumerate(rows, 1):
-            (batch,) = judging.split_batches(case)
-            roles = {"system": "system", "human": "user"}
-            turns = [{"role": roles[m.type], "content": m.text} for m in judging.build_messages(case, batch)]
-            body = {
-                "messages": [*turns, {"role": "assistant", "content": '{"value": "'}],
-                "max_tokens": 1,
-                "temperature": 0,
-                "logprobs": True,
-                "top_logprobs": 20,
-            }
-            answer = (await client.post("/chat/completions", json=body)).raise_for_status().json()
-            found.append(compute_odds(metric, answer["choices"][0]["logprobs"]["content"][0]["top_logprobs"]))
-            print(f"\r{number}/{len(rows)}", end="", file=sys.stderr, flush=True)
-    return np.array(found)
+def read_answers(part: str, size: int) -> Iterator[LabelledItem]:
+    """Read judged answers of NQ301."""
+    for row in answers.sample(part, size):
+        yield LabelledItem(str(row["question_id"]), answers.case(row), None, row["human"] == "correct")
 
 
-def compute_odds(metric: JudgedMetric, tokens: list[dict[str, Any]]) -> float:
-    """Compute the log-odds of the worst category from the first tokens that the model could write."""
-    names = metric.scale.names
-    likely = dict.fromkeys(names, LEAST)
-    for token in tokens:
-        begun = [name for name in names if token["token"] and name.startswith(token["token"])]
-        if len(begun) == 1:
-            likely[begun[0]] += math.exp(token["logprob"])
-    return math.log(likely[WORST] / sum(likely[name] for name in names if name != WORST))
+def read_passages(part: str, size: int) -> Iterator[LabelledItem]:
+    """Read the passages of questions, each in a case with the others."""
+    for row in chunks.sample(part, size):
+        yield from label_chunks(chunks.case(row), {*row["gold_titles"]})
+    if part == "dev":
+        yield from read_musique()
+        yield from read_wiki()
 
 
-def choose_shift(odds: np.ndarray, relevant: np.ndarray) -> float:
-    """Choose the correction with the highest F1: the middle of those that reach it."""
-    scores = np.array([f1_score(relevant, odds < -shift) for shift in SHIFTS])
-    return float(np.median(SHIFTS[scores == scores.max()]))
-
-
-def list_first_tokens(metric: JudgedMetric, server: LocalServer) -> tuple[int, ...]:
-    """List the tokens that begin the worst category and no other one."""
-    others = [name for name in metric.scale.names if name != WORST]
-    starts = [WORST[:length] for length in range(1, len(WORST) + 1)]
-    root = server.base_url.removesuffix("/v1")
-    headers = {"Authorization": f"Bearer {server.api_key}"}
-    found = []
-    for start in starts:
-        if not any(name.startswith(start) for name in others):
-            answer = httpx.post(f"{root}/tokenize", headers=headers, json={"content": start}).raise_for_status().json()
-            found.extend(answer["tokens"] if len(answer["tokens"]) == 1 else [])
-    return tuple(found)
-
-
-def read_chunks() -> Iterator[Row]:
-    """Read the passages of both sets of questions."""
-    for row in chunks.label_passages(chunks.sample("dev", chunks.DEV_QUESTIONS)):
-        yield row.question, row.case, row.label
+def read_musique() -> Iterator[LabelledItem]:
+    """Read the supporting passages of questions of MuSiQue, and five others of each."""
     rows = [json.loads(line) for line in MUSIQUE.read_text(encoding="utf-8").splitlines()]
     random.Random(20261).shuffle(rows)
     draw = random.Random(3)
     for row in [row for row in rows if row["hops"] == "2hop"][:MUSIQUE_QUESTIONS]:
         good, bad = ([one for one in row["passages"] if one["is_supporting"] is kind] for kind in (True, False))
-        for passage in (*good, *draw.sample(bad, 5)):
-            chunk = {"id": passage["title"], "text": f"{passage['title']}. {passage['text']}"}
-            yield row["id"], Case(question=row["question"], chunks=[chunk]), passage["is_supporting"]
+        passages = {passage["title"]: passage["text"] for passage in (*draw.sample(bad, 5), *good)}
+        yield from label_chunks(build_case(row, passages), {passage["title"] for passage in good})
 
 
-def read_triples() -> Iterator[Row]:
-    """Read the triples of the development part of `evidence.py`."""
-    for row in evidence.read_triples("dev"):
-        yield row.question, row.case, row.label
+def read_wiki() -> Iterator[LabelledItem]:
+    """Read the first five passages that a search found for questions of 2WikiMultihopQA."""
+    lines = (WIKI / "passages.jsonl").read_text(encoding="utf-8").splitlines()
+    texts = {row["title"]: row["text"] for row in map(json.loads, lines)}
+    rows = [json.loads(line) for line in (WIKI / "questions.jsonl").read_text(encoding="utf-8").splitlines()]
+    random.Random(20261).shuffle(rows)
+    for row in rows[:WIKI_QUESTIONS]:
+        titles = [title for title in row["retrieved"]["vectordb"] if title in texts][:5]
+        yield from label_chunks(build_case(row, {title: texts[title] for title in titles}), {*row["gold_titles"]})
 
 
-READERS: dict[str, Callable[[], Iterator[Row]]] = {
-    "chunk_evaluation": read_chunks,
-    "triple_evaluation": read_triples,
+def build_case(row: Mapping[str, str], passages: Mapping[str, str]) -> Case:
+    """Build the case of a question with passages by their titles."""
+    texts = [{"id": title, "text": f"{title}. {text}"} for title, text in passages.items()]
+    return Case(id=row["id"], question=row["question"], chunks=texts)
+
+
+def label_chunks(case: Case, gold: set[str]) -> Iterator[LabelledItem]:
+    """Label the chunks of a case by the titles of the gold passages."""
+    for chunk in case.chunks or ():
+        yield LabelledItem(case.id, case, chunk.id, chunk.id in gold)
+
+
+def read_triples(part: str, size: int) -> Iterator[LabelledItem]:
+    """Read triples of evidence and others."""
+    for row in evidence.read_triples(part, size):
+        yield LabelledItem(row.question, row.case, "t", row.label)
+
+
+KINDS: dict[str, Kind] = {
+    "answers": Kind(
+        "correctness", "0", ("expected words in answer",), read_answers, {"dev": 160, "heldout": 200}, "NQ301"
+    ),
+    "passages": Kind(
+        "chunk_evaluation",
+        "Irrelevant",
+        ("rare question words", "rare question words above mean", "named by question"),
+        read_passages,
+        {"dev": 5, "heldout": 10},
+        "HotpotQA, MuSiQue, 2WikiMultihopQA",
+    ),
+    "triples": Kind(
+        "triple_evaluation",
+        "Irrelevant",
+        ("triple words in question",),
+        read_triples,
+        {"dev": 18, "heldout": 20},
+        "GraphRAG-Bench, Novel-47558",
+    ),
 }
+
+
+async def read_odds(name: str, part: str, folder: Path) -> None:
+    """Store the log-probability of each value for each item that has none yet, as an answer's first tokens give it."""
+    kind, path = KINDS[name], folder / f"{name}-{part}.jsonl"
+    judging = MetricJudge(load_metric(kind.metric), JudgeClient(Judge("local", timeout=600, calibration=False)))
+    values = tuple(judging.metric.scale.answer_schema()["enum"])
+    # one letter of a reason is the shortest answer
+    question = replace(judging.question, alternatives=WEIGHED_ALTERNATIVES, value_first=ValueFirst(values, 1))
+    stored = read_stored(path)
+    items = [*kind.read(part, kind.sizes[part])]
+    with path.open("a", encoding="utf-8") as file:
+        for number, item in enumerate(items, 1):
+            if item.key in stored:
+                continue
+            (batch,) = (batch for batch in judging.split_batches(item.case) if not batch or batch[0].id == item.item)
+            reply = await judging.client.ask(question, judging.build_messages(item.case, batch))
+            likely = compute_value_probabilities(reply.tokens, ("value",), values)
+            if reply.failure or not likely:
+                sys.exit(f"{item.key}: {reply.failure or 'no probabilities'}")
+            logs = {str(value): math.log(max(likely.get(value, 0.0), LEAST)) for value in values}
+            file.write(f"{json.dumps({'key': item.key, 'logs': logs})}\n")
+            file.flush()
+            print(f"\r{name}, {part}: {number}/{len(items)}", end="", file=sys.stderr, flush=True)
+
+
+def read_stored(path: Path) -> dict[str, dict[str, float]]:
+    """Read the stored log-probabilities by the keys of the items."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else ()
+    return {row["key"]: row["logs"] for row in map(json.loads, lines)}
+
+
+class Table(NamedTuple):
+    """The items of a part as columns: labels, questions, log-odds of a good value, features, and numbers of rules."""
+
+    labels: np.ndarray
+    questions: np.ndarray
+    odds: np.ndarray
+    features: np.ndarray
+    rules: Mapping[str, np.ndarray]
+
+    def predict(self, model: LogisticRegression) -> np.ndarray:
+        """Compute the log-odds of a good value by a fitted model."""
+        return model.decision_function(np.column_stack([self.odds, self.features]))
+
+
+def read_items(name: str, part: str, folder: Path) -> list[LabelledItem]:
+    """Read the items of a part that have log-probabilities."""
+    kind, stored = KINDS[name], read_stored(folder / f"{name}-{part}.jsonl")
+    items = [item for item in kind.read(part, kind.sizes[part]) if item.key in stored]
+    if not items:
+        sys.exit(f"{name}, {part}: nothing is stored in {folder}; run the step `read` first")
+    return items
+
+
+def build_table(name: str, items: Sequence[LabelledItem], stored: Mapping[str, Mapping[str, float]]) -> Table:
+    """Build the columns of items."""
+    kind = KINDS[name]
+    rows = [[FEATURES[feature](item.case, item.find_part()) for feature in kind.features] for item in items]
+    return Table(
+        np.array([item.label for item in items]),
+        np.array([item.question for item in items]),
+        np.array([compute_odds(stored[item.key], kind.worst) for item in items]),
+        np.array(rows),
+        {rule: np.array([measure(item) for item in items]) for rule, measure in list_rules(name).items()},
+    )
+
+
+def compute_odds(logs: Mapping[str, float], worst: str) -> float:
+    """Compute the log-odds of the best of the other values against the worst one, by which the model chooses."""
+    return max(log for value, log in logs.items() if value != worst) - logs[worst]
+
+
+def fit_model(table: Table) -> LogisticRegression:
+    """Fit a logistic model to the scaled columns, and return it for the columns as they are."""
+    scaler = StandardScaler().fit(np.column_stack([table.odds, table.features]))
+    model = LogisticRegression().fit(scaler.transform(np.column_stack([table.odds, table.features])), table.labels)
+    model.coef_ = model.coef_ / scaler.scale_
+    model.intercept_ = model.intercept_ - model.coef_ @ scaler.mean_
+    return model
+
+
+def fit(name: str, folder: Path) -> dict[str, object]:
+    """Fit the calibration of a metric, and print its figures on other questions than it is fitted on.
+
+    A passage is also fitted as the only one of its case: the model sees the same, but nothing can be compared with it.
+    """
+    kind, stored = KINDS[name], read_stored(folder / f"{name}-dev.jsonl")
+    items = read_items(name, "dev", folder)
+    alone = [item._replace(case=narrow(item)) for item in items if len(item.case.chunks or ()) > 1]
+    table, learning = build_table(name, items, stored), build_table(name, [*items, *alone], stored)
+    predictions, folds = np.zeros(len(items)), split_questions(table.questions)
+    for fold in range(FOLDS):
+        others = ~np.isin(learning.questions, table.questions[folds == fold])
+        model = fit_model(Table(*(column[others] for column in learning[:-1]), {}))
+        predictions[folds == fold] = table.predict(model)[folds == fold]
+    for way, odds in {"model alone": table.odds, "calibrated": predictions}.items():
+        print(f"{name}, {len(odds)} items, {way}: {format_figures(table.labels, odds > 0, odds)}")
+    model = fit_model(learning)
+    slope, *weights = (round(float(weight), 3) for weight in model.coef_[0])
+    metric = load_metric(kind.metric)
+    return {
+        "metric": kind.metric,
+        "definition": compute_fingerprint(metric, {}),
+        "value": next(value for value in metric.scale.answer_schema()["enum"] if str(value) == kind.worst),
+        "tokens": FIRST_TOKENS[kind.worst],
+        "slope": slope,
+        "intercept": round(float(model.intercept_[0]), 3),
+        "weights": dict(zip(kind.features, weights, strict=True)),
+        "data": f"{len(table.labels)} items of {len({*table.questions})} questions: {kind.data}",
+        "command": "python benchmarks/calibrate_local.py fit",
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+
+
+def narrow(item: LabelledItem) -> Case:
+    """Return the case of an item with no other chunk."""
+    return item.case.model_copy(update={"chunks": tuple(chunk for chunk in item.case.chunks if chunk.id == item.item)})
+
+
+def split_questions(questions: np.ndarray) -> np.ndarray:
+    """Return the fold of each item; all items of a question are in one."""
+    names = [*dict.fromkeys(questions)]
+    random.Random(1).shuffle(names)
+    folds = {question: number % FOLDS for number, question in enumerate(names)}
+    return np.array([folds[question] for question in questions])
+
+
+def format_figures(labels: np.ndarray, predictions: np.ndarray, scores: np.ndarray) -> str:
+    """Format kappa, F1 and the area under the curve."""
+    kappa, f1 = cohen_kappa_score(labels, predictions), f1_score(labels, predictions)
+    return f"kappa {kappa:.3f}, F1 {f1:.3f}, AUC {roc_auc_score(labels, scores):.3f}"
+
+
+def test(name: str, folder: Path) -> None:
+    """Print the figures of each way to decide on both parts, as rows of a table."""
+    tables = {
+        part: build_table(name, read_items(name, part, folder), read_stored(folder / f"{name}-{part}.jsonl"))
+        for part in ("dev", "heldout")
+    }
+    dev = tables["dev"]
+    calibration = read_calibrations()[KINDS[name].metric]
+    for part, table in tables.items():
+        weights = np.array([calibration.weights[feature] for feature in KINDS[name].features])
+        calibrated = calibration.slope * table.odds + table.features @ weights + calibration.intercept > 0
+        ways = {"model alone": table.odds > 0, "all good": np.ones_like(table.labels)}
+        for rule, numbers in table.rules.items():
+            limits = np.unique(dev.rules[rule])
+            best = max(limits, key=lambda limit, of=dev.rules[rule]: cohen_kappa_score(dev.labels, of >= limit))
+            ways[rule] = numbers >= best
+        print_rows(f"{name}, {part}", table, ways, calibrated)
+
+
+def print_rows(title: str, table: Table, ways: Mapping[str, np.ndarray], calibrated: np.ndarray) -> None:
+    """Print kappa and F1 of each way with intervals, and by how much the calibrated model's kappa is higher."""
+    places = [np.flatnonzero(table.questions == question) for question in dict.fromkeys(table.questions)]
+    draw = np.random.default_rng(1)
+    picks = [np.concatenate([places[k] for k in draw.integers(len(places), size=len(places))]) for _ in range(2000)]
+    for way, predictions in {"calibrated": calibrated, **ways}.items():
+        cells = []
+        for score in (cohen_kappa_score, f1_score):
+            samples = np.array([score(table.labels[pick], predictions[pick]) for pick in picks])
+            lead = np.array([score(table.labels[pick], calibrated[pick]) for pick in picks]) - samples
+            ahead = "" if way == "calibrated" else f" ({evidence.format_interval(lead)})"
+            cells.append(f"{score(table.labels, predictions):.2f} [{evidence.format_interval(samples)}]{ahead}")
+        print(f"| {title} | {way} | {' | '.join(cells)} |")
+
+
+def list_rules(kind: str) -> dict[str, Callable[[LabelledItem], float]]:
+    """List the rules of one line for a kind of item: numbers that need no model, of which a high one means good."""
+    length = {"long text": lambda item: measure_lengths(item.case)[item.item]}
+    length["short text"] = lambda item: -measure_lengths(item.case)[item.item]
+    metrics = {
+        name: lambda item, name=name: compute_numbers(find_metric(name), item.case).get(item.item, 0.0)
+        for name in WORD_METRICS[kind]
+    }
+    for feature in KINDS[kind].features:
+        metrics[f"{feature} alone"] = lambda item, name=feature: FEATURES[name](item.case, item.find_part())
+    if kind == "passages":
+        metrics["title in the question"] = lambda item: share_words(item.item or "", item.case.question) or 0.0
+    return {**length, **metrics}
 
 
 if __name__ == "__main__":

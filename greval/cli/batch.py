@@ -40,7 +40,15 @@ if TYPE_CHECKING:
     from greval.runs.batch import SubmittedBatch
 
 app = typer.Typer(help="Judge through the provider's batch endpoint.", no_args_is_help=True)
-UNBATCHED = {"timeout", "prompt_start", "confidence", "max_retries", "requests_per_minute", "tokens_per_minute"}
+UNBATCHED = {
+    "timeout",
+    "prompt_start",
+    "calibration",
+    "confidence",
+    "max_retries",
+    "requests_per_minute",
+    "tokens_per_minute",
+}
 """The settings of a judge that a batch cannot keep."""
 SETTINGS = Only(field for field in JudgeOptions._fields if field not in UNBATCHED)
 RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="the run folder")]

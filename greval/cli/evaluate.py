@@ -22,9 +22,11 @@ from greval.cli.run_keys import COMMAND, CommandConfig, ConfigurableCommand, Run
 from greval.datasets.row_faults import describe_row_faults
 from greval.errors import DataError
 from greval.judging.model.judge import Judge
+from greval.records.metric import JudgedMetric
 from greval.records.result import Result
 from greval.report.console import print_gate, render
 from greval.report.tables import print_lines
+from greval.runs.judges import choose_judge
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store, is_begun
 
@@ -70,10 +72,24 @@ def run_command(context: typer.Context) -> None:
         print_note(f"{', '.join(unused)}: without effect, because no metric is judged by a model")
     if not silent:
         print_note(command.describe_file())
+        _print_level_rules(plan)
     if config.dry_run:
         _print_plan_forecast(plan)
     else:
         judge_plan(plan, debug=bool(context.obj))
+
+
+def _print_level_rules(plan: RunPlan) -> None:
+    """Print for which metrics the embedded judge is no better than a rule without a model."""
+    from greval.judging.model.calibrations import find_calibration
+
+    for metric in plan.metrics:
+        if isinstance(metric, JudgedMetric):
+            judge = choose_judge(metric, plan.judge, plan.judges)
+            calibration = find_calibration(metric, judge.label) if isinstance(judge, Judge) else None
+            if calibration and calibration.level_rule:
+                what = f"for {metric.name} this judge is no better than {calibration.level_rule}"
+                print_note(f"{what}: see docs/figures.md#the-embedded-judge")
 
 
 def judge_plan(plan: RunPlan, *, debug: bool = False) -> None:

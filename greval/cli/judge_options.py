@@ -88,6 +88,7 @@ class JudgeOptions(NamedTuple):
     max_items: Annotated[int | None, judge_option(metavar="N")] = None
     structured: Annotated[Structured, judge_option("--structured")] = "auto"
     reason: Annotated[ReasonPosition | None, judge_option("--reason")] = None
+    calibration: Annotated[bool, judge_option("--calibration/--no-calibration", show_default=False)] = True
     prompt_start: Annotated[PromptStart, judge_option("--prompt-start")] = "metric"
     reason_depth: Depth = None
     confidence: Annotated[bool, judge_option("--confidence/--no-confidence", show_default=False)] = False

@@ -19,7 +19,7 @@ from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import parse_item_verdicts, parse_verdict
 from greval.judging.injection import find_injection
 from greval.judging.metric_runnable import CaseOutcome
-from greval.judging.model.answer_format import asks_for_many
+from greval.judging.model.answer_format import AnswerFormat, asks_for_many
 from greval.judging.model.call_context import CallContext, CallForm, CallRecord, list_messages
 from greval.judging.model.client import CHARS_PER_TOKEN, JudgeClient
 from greval.judging.model.reply_cache import Reply
@@ -174,10 +174,11 @@ class MetricJudge:
         self, case: Case, batch: ItemBatch, context: CallContext, tail: tuple[BaseMessage, ...] = ()
     ) -> AttemptResult:
         messages = [*self.build_messages(case, batch), *tail]
-        reply = await self.client.ask(self.question, messages, context)
+        question = self.strategy.build_question(case, batch)
+        reply = await self.client.ask(question, messages, context)
         numbers = {number: item.id for number, item in enumerate(batch, 1)}
         try:
-            verdicts = self._read_reply(reply, numbers, list_numbered_ids(self.metric, case, batch))
+            verdicts = self._read_reply(reply, question, numbers, list_numbered_ids(self.metric, case, batch))
         except MalformedVerdictError as error:
             verdicts = [_build_failure(error, reply, item) for item in numbers.values() or (None,)]
         judgements = tuple(verdict for verdict in verdicts if isinstance(verdict, Judgement))
@@ -202,18 +203,20 @@ class MetricJudge:
         served_by = (reply.served_by,) if reply.served_by else ()
         return AttemptResult(judgements, failures, reply.usage, reply.text, served_by)
 
-    def _read_reply(self, reply: Reply, numbers: Mapping[int, str], shown_ids: ShownIds) -> list[Judgement | Failure]:
+    def _read_reply(
+        self, reply: Reply, question: AnswerFormat, numbers: Mapping[int, str], shown_ids: ShownIds
+    ) -> list[Judgement | Failure]:
         """Read a reply: the verdict on the case or its single item, or one verdict for each numbered item."""
         if reply.failure:
             raise MalformedVerdictError(reply.failure.kind, reply.failure.message)
-        answer = parse_reply_object(reply.text, self.question.schema)
+        answer = parse_reply_object(reply.text, question.schema)
         if not self.many:
             judgement = parse_verdict(self.metric, answer, item=numbers.get(1), shown_ids=shown_ids)
-            return [self.strategy.read_probabilities(judgement, reply.tokens, ("value",))]
+            return [self.strategy.read_probabilities(judgement, reply.tokens, ("value",), question)]
         return [
             _build_failure(verdict, reply, numbers[number])
             if isinstance(verdict, MalformedVerdictError)
-            else self.strategy.read_probabilities(verdict, reply.tokens, ("judgements", position, "value"))
+            else self.strategy.read_probabilities(verdict, reply.tokens, ("judgements", position, "value"), question)
             for number, (position, verdict) in parse_item_verdicts(
                 self.metric, answer, numbers, shown_ids=shown_ids
             ).items()

@@ -55,6 +55,9 @@ IMPORTED: Final = "imported"
 INJECTION_NOTE: Final = "speaks_to_judge"
 """The name of a note of judgements: the phrase with which the judged text speaks to the judge."""
 
+CALIBRATION_NOTE: Final = "uncalibrated"
+"""The name of a note of judgements of the embedded model: the value that it would have chosen without calibration."""
+
 ShownIds = dict[str, tuple[str, ...]]
 """For each kind (`chunk`, `triple`, `item`), the ids of the items in the prompt in the order of their numbers."""
 Number = TypeVar("Number", int, float)

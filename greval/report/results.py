@@ -7,10 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from rich.console import Console
 
 from greval.records.judge_call import JudgeCall
-from greval.records.result import INJECTION_NOTE
+from greval.records.result import CALIBRATION_NOTE, INJECTION_NOTE
 from greval.report.tables import Column, build_fields, build_table, print_line, shorten_name
 
-SPEAKS_TO_JUDGE = "the text speaks to the judge"
+NOTE_TEXTS = {
+    INJECTION_NOTE: "the text speaks to the judge",
+    CALIBRATION_NOTE: "calibrated: the model alone would choose another value",
+}
+"""What is printed after a reason for each note that greval itself adds."""
 FIELDS = {"question": "question", "answer": "answer", "expected_answer": "expected", "item_text": "judged"}
 """The columns of texts, and their names in a block."""
 
@@ -45,7 +49,8 @@ def _format_value(row: Mapping[str, object]) -> str:
 
 def _format_reason(row: Mapping[str, object]) -> str:
     reason = str(row.get("reason") or row.get("message") or "")
-    return f"{reason} [{SPEAKS_TO_JUDGE}]" if f'"{INJECTION_NOTE}"' in str(row.get("notes")) else reason
+    remarks = [text for name, text in NOTE_TEXTS.items() if f'"{name}"' in str(row.get("notes"))]
+    return f"{reason} [{'; '.join(remarks)}]" if remarks else reason
 
 
 def print_call(call: JudgeCall, console: Console) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from greval.judging.model.judge import Judge
     from greval.judging.model.value_first import ValueFirst
+    from greval.records.case import Case
+    from greval.records.metric_input import Item
 
 OPENAI_BASE_CLASS = "BaseChatOpenAI"
 TIER_ORDER: Sequence[Tier] = ("schema", "tools", "text")
@@ -120,8 +122,16 @@ class AnswerStrategy:
         """The settings that affect the verdicts beside those of the judge, as JSON."""
         return {"max_items": self.max_items} if self.metric.over else {}
 
+    def build_question(self, case: Case, batch: Sequence[Item]) -> AnswerFormat:  # noqa: ARG002 - others read them
+        """Return the format of the answer on a case, or on a batch of its items."""
+        return self.question
+
     def read_probabilities(
-        self, judgement: Judgement, tokens: Sequence[Mapping[str, Any]], path: ValuePath
+        self,
+        judgement: Judgement,
+        tokens: Sequence[Mapping[str, Any]],
+        path: ValuePath,
+        question: AnswerFormat,  # noqa: ARG002 - the embedded judge reads it
     ) -> Judgement:
         """Add the probability of the value at a path of the answer as confidence, if the model returned it."""
         # A value that is counted was not written.

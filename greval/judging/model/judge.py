@@ -68,8 +68,10 @@ URL_VARIABLE = "OPENAI_BASE_URL"
 NOT_IN_IDENTITY = {
     *("timeout", "max_retries", "requests_per_minute", "tokens_per_minute"),
     *("max_items", "item_tokens", "confidence"),
+    # `LocalAnswers.settings` has the coefficients
+    "calibration",
 }
-"""Settings that do not affect a verdict and are not part of the judge's identity."""
+"""Settings that do not affect a verdict, or only those of some metrics, and are not part of the judge's identity."""
 
 NO_JUDGE_MESSAGE = """\
 No judge is named. Name one of:
@@ -93,6 +95,8 @@ class Judge(Record):
     - `reason` sets whether the judge gives its reason before or after the value. If it is None, the embedded model
       gives it after the value, and every other model before. After the value, the embedded model's numbers are means
       over the values of the scale, weighted by their probabilities.
+    - `calibration` calibrates the embedded model's choice of a value by cheap numbers of what it judges, for metrics
+      for which this was fitted. Other models have none.
     - `prompt_start` sets what a prompt begins with: the metric, or the case, which several metrics share. A metric with
       examples always comes first.
     - `options` are passed to the model, such as `reasoning_effort`, `extra_body`, `headers` or `streaming`.
@@ -124,6 +128,7 @@ class Judge(Record):
     item_tokens: Annotated[int, Field(gt=0)] = 8000
     confidence: bool = False
     reason: ReasonPosition | None = None
+    calibration: bool = True
     prompt_start: PromptStart = "metric"
     options: dict[str, JsonValue] = Field(default_factory=dict)
 

@@ -1,28 +1,29 @@
 """How the embedded judge is asked for its answers to a metric, and how their probabilities are read.
 
 It is a small model, so that it is asked about one item a call and for a short reason. It chooses its value before it
-writes a reason, so that the probabilities of all values are known: they are corrected and weighed.
+writes a reason, so that the probabilities of all values are known: they are calibrated and weighed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from math import exp
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import JsonValue
 
 from greval.errors import MalformedVerdictError
 from greval.judging.answer_schema import DETAILED_FACTOR, build_answer_schema
-from greval.judging.local.models import DEFAULT_MODEL, MODELS
+from greval.judging.local.models import MODELS
 from greval.judging.model.answer_format import AnswerFormat, AnswerStrategy, asks_for_many
+from greval.judging.model.calibrations import Calibration, find_calibration
 from greval.judging.model.judge import LOCAL_MAX_TOKENS, LOCAL_REASON_LENGTH, Judge
 from greval.judging.model.value_first import ValueFirst
 from greval.judging.reply_json import ValuePath, compute_value_probabilities
+from greval.records.case import Case
 from greval.records.metric import JudgedMetric
-from greval.records.metric_input import compute_fingerprint
-from greval.records.result import Judgement, Tier
+from greval.records.metric_input import Item
+from greval.records.result import CALIBRATION_NOTE, Judgement, Tier
 from greval.records.scale import Value
 
 LOCAL_MAX_ITEMS = 1
@@ -32,29 +33,13 @@ WEIGHED_ALTERNATIVES = 20
 MEAN_DIGITS = 3
 """The digits to which a weighted mean is rounded."""
 
-CALIBRATIONS: Mapping[str, tuple[str, Mapping[str, float]]] = {
-    # 172 passages of 22 questions (HotpotQA and MuSiQue, development parts), 44 relevant, 25 November 2026: F1 0.59
-    # instead of 0.41; 0.52 if it is chosen on other questions.
-    "chunk_evaluation": ("d7f46aa36940dfd3", {"Irrelevant": 2.25}),
-    # 128 triples of 24 questions on a novel (GraphRAG-Bench, Novel-47558), 32 relevant, 25 November 2026: F1 0.79
-    # instead of 0.40; 0.70 if it is chosen on other questions.
-    "triple_evaluation": ("9f7a88ef3f991058", {"Irrelevant": 1.55}),
-}
-"""Corrections of the default embedded model, which prefers some categories of a metric whatever it judges.
-
-By the name of the metric: the fingerprint of its definition without a judge, and what is added to the log-probability
-of each token that begins a category. `benchmarks/calibrate_local.py` chooses it on development data.
-"""
-FIRST_TOKENS = {"Irrelevant": (48113,)}
-"""The numbers of the tokens that begin each of these categories and no other."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class LocalAnswers(AnswerStrategy):
-    """The strategy of the embedded judge: values are weighed by their probabilities, which `shifts` correct."""
+    """The strategy of the embedded judge: values are weighed by their probabilities, which a calibration may change."""
 
     weighed_values: Sequence[Value]
-    shifts: Mapping[str, float]
+    calibration: Calibration | None
 
     @property
     def settings(self) -> dict[str, JsonValue]:
@@ -62,27 +47,43 @@ class LocalAnswers(AnswerStrategy):
         reading: dict[str, JsonValue] = {"number": "weighted"} if self.weighed_values else {}
         if self.question.value_first:
             reading["answer"] = "value first"
-        if self.shifts:
-            reading["shifts"] = {**self.shifts}
+        if self.calibration:
+            reading["calibration"] = self.calibration.coefficients
         return {**super().settings, **reading}
 
+    def build_question(self, case: Case, batch: Sequence[Item]) -> AnswerFormat:
+        """Build the format of an answer, in which the worst value is made more or less likely for this item."""
+        if not self.calibration:
+            return self.question
+        shift = self.calibration.compute_shift(case, batch[0] if batch else None)
+        logit_bias = dict.fromkeys(self.calibration.tokens, shift)
+        return replace(self.question, logit_bias=logit_bias, _made={}, _adapted={})
+
     def read_probabilities(
-        self, judgement: Judgement, tokens: Sequence[Mapping[str, Any]], path: ValuePath
+        self, judgement: Judgement, tokens: Sequence[Mapping[str, Any]], path: ValuePath, question: AnswerFormat
     ) -> Judgement:
-        """Make the mean of the values, weighed by their probabilities, the number of a judgement."""
+        """Make the mean of the values, weighed by their probabilities, the number of a judgement.
+
+        If the model alone would have chosen another value than the calibrated one, a note holds it.
+        """
         if self.metric.counts or not self.weighed_values:
-            return super().read_probabilities(judgement, tokens, path)
-        if self.question.confidence:
-            judgement = super().read_probabilities(judgement, tokens, path)
+            return super().read_probabilities(judgement, tokens, path, question)
+        if question.confidence:
+            judgement = super().read_probabilities(judgement, tokens, path, question)
         probabilities = compute_value_probabilities(tokens, path, self.weighed_values)
         if probabilities is None:
             raise MalformedVerdictError("malformed", "the reply has no probabilities, with which its value is weighed")
-        weights = {value: share * exp(self.shifts.get(str(value), 0.0)) for value, share in probabilities.items()}
-        total = sum(weights.values())
-        mean = sum((self.metric.scale.number(value) or 0.0) * weight for value, weight in weights.items()) / total
-        if self.shifts and self.question.confidence:
-            judgement = judgement.model_copy(update={"confidence": weights.get(judgement.value, 0.0) / total})
-        return judgement.model_copy(update={"number": round(mean, MEAN_DIGITS)})
+        changes: dict[str, Any] = {}
+        if self.calibration:
+            uncalibrated = max(probabilities, key=probabilities.__getitem__)
+            probabilities = self.calibration.calibrate(probabilities, next(iter(question.logit_bias.values())))
+            if question.confidence:
+                changes["confidence"] = probabilities.get(judgement.value, 0.0)
+            if uncalibrated != judgement.value:
+                changes["notes"] = {CALIBRATION_NOTE: uncalibrated, **judgement.notes}
+        total = sum(probabilities.values())
+        mean = sum((self.metric.scale.number(value) or 0.0) * share for value, share in probabilities.items()) / total
+        return judgement.model_copy(update={**changes, "number": round(mean, MEAN_DIGITS)})
 
 
 def build_local_strategy(metric: JudgedMetric, judge: Judge, label: str, tier: Tier) -> LocalAnswers:
@@ -91,9 +92,10 @@ def build_local_strategy(metric: JudgedMetric, judge: Judge, label: str, tier: T
     many = asks_for_many(metric, max_items)
     first_values = _list_first_values(metric, judge, tier)
     weighed_values = _list_weighed_values(metric, first_values)
-    # corrections were chosen for prompts in this form
-    is_measured = weighed_values and not many and judge.prompt_start != "case" and not metric.examples
-    shifts = find_shifts(metric, label) if is_measured else {}
+    value_first = None if many else _build_value_first(metric, first_values, label)
+    # calibrations were fitted for prompts in this form, and must not change the tokens of a reason
+    is_measured = weighed_values and value_first and judge.prompt_start != "case" and not metric.examples
+    calibration = find_calibration(metric, label) if is_measured and judge.calibration else None
     has_limit = judge.max_tokens is None and metric.reason_depth != "brief"
     question = AnswerFormat(
         metric.name,
@@ -102,19 +104,11 @@ def build_local_strategy(metric: JudgedMetric, judge: Judge, label: str, tier: T
         judge.confidence,
         max_tokens=compute_answer_limit(metric, max_items if many else 1) if has_limit else None,
         alternatives=WEIGHED_ALTERNATIVES if weighed_values else 0,
-        logit_bias={token: shift for name, shift in shifts.items() for token in FIRST_TOKENS[name]},
-        value_first=None if many else _build_value_first(metric, first_values, label),
+        value_first=value_first,
     )
     return LocalAnswers(
-        metric=metric, question=question, max_items=max_items, weighed_values=weighed_values, shifts=shifts
+        metric=metric, question=question, max_items=max_items, weighed_values=weighed_values, calibration=calibration
     )
-
-
-def find_shifts(metric: JudgedMetric, label: str) -> Mapping[str, float]:
-    """Find the correction for a metric; empty for other models than the default one, and for changed definitions."""
-    definition, shifts = CALIBRATIONS.get(metric.name, ("", {}))
-    is_measured = label == f"local:{DEFAULT_MODEL}" and definition == compute_fingerprint(metric, {})
-    return shifts if is_measured else {}
 
 
 def _list_first_values(metric: JudgedMetric, judge: Judge, tier: Tier) -> Sequence[Value]:

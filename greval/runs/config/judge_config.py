@@ -44,6 +44,7 @@ JUDGE_KEYS: Mapping[str, str] = {
     "item_tokens": "The maximum number of tokens of the chunks or triples judged in one call.",
     "confidence": "Ask for the probability of each verdict.",
     "reason": "The place of the reason in the judge's answer: before the value, or after it as by default of local.",
+    "calibration": "Whether the values of the embedded model are calibrated by cheap numbers of what it judges.",
     "prompt_start": "What prompts begin with: the metric, or the case, which metrics share.",
     "options": "Options that are passed to the judge's model, such as reasoning_effort or extra_body.",
 }
