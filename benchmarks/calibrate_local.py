@@ -58,7 +58,7 @@ WIKI = SHARED / "multihop_2wiki_51_systems"
 MUSIQUE_QUESTIONS, WIKI_QUESTIONS = 4, 4
 FIRST_TOKENS = {"0": [15], "Irrelevant": [48113]}
 """The numbers of the tokens of the model's vocabulary that begin these values and no other."""
-FOLDS = 10
+FOLDS, RESAMPLES = 10, 2000
 WORD_METRICS = {
     "answers": ("answer_words", "token_f1", "fuzzy_containment"),
     "passages": ("chunk_words",),
@@ -113,8 +113,11 @@ def main() -> None:
         for name in kinds:
             asyncio.run(read_odds(name, args.part, args.out))
     elif args.step == "fit":
-        calibrations = [fit(name, args.out) for name in kinds]
-        CALIBRATIONS_FILE.write_text(json.dumps(calibrations, indent=2) + "\n", encoding="utf-8")
+        calibrations = {name: stored.model_dump(mode="json") for name, stored in read_calibrations().items()}
+        for fitted in (fit(name, args.out) for name in kinds):
+            # the rule that a test found stays until the test is run again
+            calibrations[str(fitted["metric"])] = {"level_rule": "", **calibrations.get(fitted["metric"], {}), **fitted}
+        CALIBRATIONS_FILE.write_text(json.dumps([*calibrations.values()], indent=2) + "\n", encoding="utf-8")
     else:
         for name in kinds:
             test(name, args.out)
@@ -350,18 +353,31 @@ def test(name: str, folder: Path) -> None:
 
 
 def print_rows(title: str, table: Table, ways: Mapping[str, np.ndarray], calibrated: np.ndarray) -> None:
-    """Print kappa and F1 of each way with intervals, and by how much the calibrated model's kappa is higher."""
-    places = [np.flatnonzero(table.questions == question) for question in dict.fromkeys(table.questions)]
-    draw = np.random.default_rng(1)
-    picks = [np.concatenate([places[k] for k in draw.integers(len(places), size=len(places))]) for _ in range(2000)]
+    """Print kappa and F1 of each way with intervals, and in brackets that of how much higher the calibrated one is."""
+    names, places = np.unique(table.questions, return_inverse=True)
+    weights = np.random.default_rng(1).multinomial(len(names), np.full(len(names), 1 / len(names)), RESAMPLES)
+    # the first row is the sample itself
+    weights = np.vstack([np.ones(len(names)), weights])
+    best = compute_figures(table.labels, calibrated, places, weights)
     for way, predictions in {"calibrated": calibrated, **ways}.items():
         cells = []
-        for score in (cohen_kappa_score, f1_score):
-            samples = np.array([score(table.labels[pick], predictions[pick]) for pick in picks])
-            lead = np.array([score(table.labels[pick], calibrated[pick]) for pick in picks]) - samples
-            ahead = "" if way == "calibrated" else f" ({evidence.format_interval(lead)})"
-            cells.append(f"{score(table.labels, predictions):.2f} [{evidence.format_interval(samples)}]{ahead}")
+        for ours, figures in zip(best, compute_figures(table.labels, predictions, places, weights), strict=True):
+            lead = "" if way == "calibrated" else f" ({evidence.format_interval((ours - figures)[1:])})"
+            cells.append(f"{figures[0]:.2f} [{evidence.format_interval(figures[1:])}]{lead}")
         print(f"| {title} | {way} | {' | '.join(cells)} |")
+
+
+def compute_figures(
+    labels: np.ndarray, predictions: np.ndarray, places: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute kappa and F1 of each resample from the counts of every question, which a resample weighs."""
+    cells = [(labels, predictions), (labels, ~predictions), (~labels, predictions), (~labels, ~predictions)]
+    counts = (np.bincount(places, weights=truth & guess, minlength=weights.shape[1]) for truth, guess in cells)
+    hits, missed, wrong, right = (weights @ count for count in counts)
+    total = hits + missed + wrong + right
+    chance = ((hits + missed) * (hits + wrong) + (wrong + right) * (missed + right)) / total
+    with np.errstate(invalid="ignore"):
+        return (hits + right - chance) / (total - chance), 2 * hits / (2 * hits + missed + wrong)
 
 
 def list_rules(kind: str) -> dict[str, Callable[[LabelledItem], float]]:

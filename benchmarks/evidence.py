@@ -5,8 +5,8 @@
     python benchmarks/evidence.py claims --judge openai:MODEL
 
 GraphRAG-Bench gives the evidence of each question as sentences and as triples. Its labels were made by a model, and the
-wrong ones below are made by a program. Corrections of the embedded model were chosen on one novel (`--part dev`); the
-other two are held out.
+wrong ones below are made by a program. The embedded model was calibrated on one novel (`--part dev`); the other two are
+held out.
 
 Triples: up to two of the evidence of a question are relevant; four of other questions are not, two of which share a
 name with the evidence where possible. Claims: a triple of the evidence as a sentence is supported by sentences of

@@ -80,7 +80,7 @@ def run_command(context: typer.Context) -> None:
 
 
 def _print_level_rules(plan: RunPlan) -> None:
-    """Print for which metrics the embedded judge is no better than a rule without a model."""
+    """Print for which metrics the embedded judge is not clearly better than a rule without a model."""
     from greval.judging.model.calibrations import find_calibration
 
     for metric in plan.metrics:
@@ -88,7 +88,7 @@ def _print_level_rules(plan: RunPlan) -> None:
             judge = choose_judge(metric, plan.judge, plan.judges)
             calibration = find_calibration(metric, judge.label) if isinstance(judge, Judge) else None
             if calibration and calibration.level_rule:
-                what = f"for {metric.name} this judge is no better than {calibration.level_rule}"
+                what = f"for {metric.name} this judge is not clearly better than {calibration.level_rule}"
                 print_note(f"{what}: see docs/figures.md#the-embedded-judge")
 
 

@@ -15,6 +15,7 @@ from fault_server import KEY, FaultServer, error, gives, held, ok
 from waiting import until
 
 from greval.cli.evaluate import print_continuing
+from greval.judging.model.calibrations import read_calibrations
 from greval.runs.store.writer import StoreWriter
 
 pytestmark = pytest.mark.usefixtures("empty_folder")
@@ -30,6 +31,18 @@ def test_a_run_that_goes_well(greval_says, fault_server):
     assert "2/2 done, 0 failed, 240 tokens" in err
     assert "done" not in out
     assert Path("runs/cases/results.sqlite").exists()
+
+
+def test_a_judge_that_is_not_better_than_a_rule_says_so_before_it_starts(greval_says):
+    """It is said for the embedded judge and for the metrics for which it was found, unless nothing is to be printed."""
+    write("cases.jsonl", [case(1) | {"chunks": ["Tea is a drink."]}])
+    command = ["evaluate", "cases.jsonl", "-m", "chunk_evaluation", "-m", "relevance", "--dry-run", "--judge"]
+    rule = read_calibrations()["chunk_evaluation"].level_rule
+    _, _, err = greval_says(*command, "local")
+    assert err.count("better than") == 1
+    assert f"for chunk_evaluation this judge is not clearly better than {rule}: see docs/" in err
+    assert "better than" not in greval_says(*command, "local", "-q")[2]
+    assert "better than" not in greval_says(*command, "openai:m")[2]
 
 
 def test_the_same_command_again_asks_nothing(greval_says, fault_server):
