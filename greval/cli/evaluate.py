@@ -81,12 +81,12 @@ def run_command(context: typer.Context) -> None:
 
 def _print_level_rules(plan: RunPlan) -> None:
     """Print for which metrics the embedded judge is not clearly better than a rule without a model."""
-    from greval.judging.model.calibrations import find_calibration
-
     for metric in plan.metrics:
-        if isinstance(metric, JudgedMetric):
-            judge = choose_judge(metric, plan.judge, plan.judges)
-            calibration = find_calibration(metric, judge.label) if isinstance(judge, Judge) else None
+        judge = choose_judge(metric, plan.judge, plan.judges) if isinstance(metric, JudgedMetric) else None
+        if isinstance(metric, JudgedMetric) and isinstance(judge, Judge) and judge.local:
+            from greval.judging.model.calibrations import find_calibration
+
+            calibration = find_calibration(metric, judge.label)
             if calibration and calibration.level_rule:
                 what = f"for {metric.name} this judge is not clearly better than {calibration.level_rule}"
                 print_note(f"{what}: see docs/figures.md#the-embedded-judge")
