@@ -55,7 +55,7 @@ from greval.trust.agreement.rules import compute_numbers, measure_lengths
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 MUSIQUE = SHARED / "multihop_musique_100" / "questions.jsonl"
 WIKI = SHARED / "multihop_2wiki_51_systems"
-MUSIQUE_QUESTIONS, WIKI_QUESTIONS = 4, 4
+MUSIQUE_QUESTIONS, WIKI_QUESTIONS = 12, 12
 FIRST_TOKENS = {"0": [15], "Irrelevant": [48113]}
 """The numbers of the tokens of the model's vocabulary that begin these values and no other."""
 FOLDS, RESAMPLES = 10, 2000
@@ -187,7 +187,7 @@ KINDS: dict[str, Kind] = {
         "Irrelevant",
         ("rare question words", "rare question words above mean", "named by question"),
         read_passages,
-        {"dev": 5, "heldout": 10},
+        {"dev": 10, "heldout": 20},
         "HotpotQA, MuSiQue, 2WikiMultihopQA",
     ),
     "triples": Kind(
@@ -195,7 +195,7 @@ KINDS: dict[str, Kind] = {
         "Irrelevant",
         ("triple words in question",),
         read_triples,
-        {"dev": 18, "heldout": 20},
+        {"dev": 24, "heldout": 40},
         "GraphRAG-Bench, Novel-47558",
     ),
 }
