@@ -26,7 +26,6 @@ from greval.records.metric import JudgedMetric
 from greval.records.result import Result
 from greval.report.console import print_gate, render
 from greval.report.tables import print_lines
-from greval.runs.judges import choose_judge
 from greval.runs.run_reader import read_metrics
 from greval.runs.store import Store, is_begun
 
@@ -81,6 +80,8 @@ def run_command(context: typer.Context) -> None:
 
 def _print_level_rules(plan: RunPlan) -> None:
     """Print for which metrics the embedded judge is not clearly better than a rule without a model."""
+    from greval.runs.judges import choose_judge
+
     for metric in plan.metrics:
         judge = choose_judge(metric, plan.judge, plan.judges) if isinstance(metric, JudgedMetric) else None
         if isinstance(metric, JudgedMetric) and isinstance(judge, Judge) and judge.local:
@@ -89,7 +90,7 @@ def _print_level_rules(plan: RunPlan) -> None:
             calibration = find_calibration(metric, judge.label)
             if calibration and calibration.level_rule:
                 what = f"for {metric.name} this judge is not clearly better than {calibration.level_rule}"
-                print_note(f"{what}: see docs/figures.md#the-embedded-judge")
+                print_note(f"{what}: see docs/figures.md#calibration")
 
 
 def judge_plan(plan: RunPlan, *, debug: bool = False) -> None:
