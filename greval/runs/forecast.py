@@ -42,6 +42,8 @@ from greval.runs.worker import PlannedJudgement, list_read_metrics, plan_judgeme
 
 OUTPUT_TOKENS_PER_VERDICT = 60
 """The assumed output tokens of a verdict with a brief reason."""
+OUTPUT_TOKENS_PER_LOCAL_VERDICT = 30
+"""The same for the embedded model, whose reasons are short."""
 OUTPUT_TOKENS_PER_DETAILED_REASON = 100
 """The assumed additional output tokens of a detailed reason."""
 OUTPUT_TOKENS_PER_FINDING = 30
@@ -307,14 +309,14 @@ def _assume_claims(case: Case, field: ClaimField) -> dict[str, str] | None:
     return {f"{CLAIM_PREFIXES[field]}{number}": sentence for number, sentence in enumerate(sentences, 1)}
 
 
-def estimate_output_tokens(metric: JudgedMetric) -> int:
+def estimate_output_tokens(metric: JudgedMetric, *, local: bool = False) -> int:
     """Return the assumed output tokens of one verdict, by the depth of its reason."""
     more = {
         "brief": 0,
         "detailed": OUTPUT_TOKENS_PER_DETAILED_REASON,
         "steps": OUTPUT_TOKENS_PER_FINDING * len(metric.steps),
     }
-    return OUTPUT_TOKENS_PER_VERDICT + more[metric.reason_depth]
+    return (OUTPUT_TOKENS_PER_LOCAL_VERDICT if local else OUTPUT_TOKENS_PER_VERDICT) + more[metric.reason_depth]
 
 
 class _MetricCounter:
@@ -385,13 +387,14 @@ class _MetricCounter:
             prompt = "\n".join(message.text for message in messages)
             repeated += int(prompt_tokens * self._compute_repeated_share(prompt, asking.prompt_group, starts))
         verdicts = sum(max(1, len(batch)) for batch in batches)
+        tokens_per_verdict = estimate_output_tokens(asking.metric, local=asking.client.judge.local)
         # A list repeats what it is made of.
         listed = tokens - self._start * len(batches) if asking.metric.counts else 0
         return {
             "calls": len(batches) * self._times,
             "input_tokens": tokens * self._times,
             "repeated_tokens": repeated * self._times,
-            "output_tokens": (verdicts * estimate_output_tokens(asking.metric) + listed) * self._times,
+            "output_tokens": (verdicts * tokens_per_verdict + listed) * self._times,
         }
 
     def _compute_repeated_share(self, prompt: str, group: str, starts: dict[str, str]) -> float:
