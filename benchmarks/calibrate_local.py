@@ -116,7 +116,7 @@ def main() -> None:
         calibrations = {name: stored.model_dump(mode="json") for name, stored in read_calibrations().items()}
         for fitted in (fit(name, args.out) for name in kinds):
             # the rule that a test found stays until the test is run again
-            calibrations[str(fitted["metric"])] = {"level_rule": "", **calibrations.get(fitted["metric"], {}), **fitted}
+            calibrations[str(fitted["metric"])] = {"equal_rule": "", **calibrations.get(fitted["metric"], {}), **fitted}
         CALIBRATIONS_FILE.write_text(json.dumps([*calibrations.values()], indent=2) + "\n", encoding="utf-8")
     else:
         for name in kinds:

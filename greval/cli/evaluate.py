@@ -71,14 +71,14 @@ def run_command(context: typer.Context) -> None:
         print_note(f"{', '.join(unused)}: without effect, because no metric is judged by a model")
     if not silent:
         print_note(command.describe_file())
-        _print_level_rules(plan)
+        _print_equal_rules(plan)
     if config.dry_run:
         _print_plan_forecast(plan)
     else:
         judge_plan(plan, debug=bool(context.obj))
 
 
-def _print_level_rules(plan: RunPlan) -> None:
+def _print_equal_rules(plan: RunPlan) -> None:
     """Print for which metrics the embedded judge is not clearly better than a rule without a model."""
     from greval.runs.judges import choose_judge
 
@@ -88,8 +88,8 @@ def _print_level_rules(plan: RunPlan) -> None:
             from greval.judging.model.calibrations import find_calibration
 
             calibration = find_calibration(metric, judge.label)
-            if calibration and calibration.level_rule:
-                what = f"for {metric.name} this judge is not clearly better than {calibration.level_rule}"
+            if calibration and calibration.equal_rule:
+                what = f"for {metric.name} this judge is not clearly better than {calibration.equal_rule}"
                 print_note(f"{what}: see docs/figures.md#calibration")
 
 

@@ -37,7 +37,7 @@ def test_a_judge_that_is_not_better_than_a_rule_says_so_before_it_starts(greval_
     """It is said for the embedded judge and for the metrics for which it was found, unless nothing is to be printed."""
     write("cases.jsonl", [case(1) | {"chunks": ["Tea is a drink."]}])
     command = ["evaluate", "cases.jsonl", "-m", "chunk_evaluation", "-m", "relevance", "--dry-run", "--judge"]
-    rule = read_calibrations()["chunk_evaluation"].level_rule
+    rule = read_calibrations()["chunk_evaluation"].equal_rule
     _, _, err = greval_says(*command, "local")
     assert err.count("better than") == 1
     assert f"for chunk_evaluation this judge is not clearly better than {rule}: see docs/" in err

@@ -37,7 +37,7 @@ class Calibration(Record):
 
     `definition` is the fingerprint of the metric without a judge, `tokens` are the numbers of those that begin the
     worst `value` and no other. `slope` is the weight of the model's log-odds, `weights` are those of the numbers of an
-    item. `data`, `command` and `date` say how they were fitted. `level_rule` names the rule of one line, if there is
+    item. `data`, `command` and `date` say how they were fitted. `equal_rule` names the rule of one line, if there is
     one, that the calibrated judge was not clearly better than on data on which nothing was chosen.
     """
 
@@ -51,7 +51,7 @@ class Calibration(Record):
     data: str
     command: str
     date: str
-    level_rule: str = ""
+    equal_rule: str = ""
 
     @property
     def coefficients(self) -> dict[str, JsonValue]:
