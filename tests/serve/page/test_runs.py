@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import httpx
 import pytest
 from runs_made import read_json, run, start, upload
@@ -46,13 +44,13 @@ def test_starts_and_follows_a_run(visit, demo):
 
 
 def test_starts_a_duel(visit, dataset):
-    """If only preferences are chosen, the form says that it starts a duel; its page says which method is preferred."""
+    """If only preferences are chosen, the form says that it starts a duel; its page says if a method is preferred."""
     visit.open(f"new-run?dataset={dataset}&metric=directness")
     visit.sees("A duel: the answers of each two methods")
     visit.sees("20 results · 40 calls")
     visit.at.get_by_role("button", name="Start", exact=True).click()
     visit.at.wait_for_selector(".badge:text('finished')")
-    visit.until(lambda: re.search("directness: .* (preferred|to tell)", visit.text()))
+    visit.sees("directness: no preference seen between local and walk.")
 
 
 def test_imports_verdicts(visit):
