@@ -18,10 +18,13 @@ ALPHA = 0.05
 FIRST_LOOKS, FIRST_SHARE = 4, 0.02
 """The first looks, and the share of `ALPHA` that they have: so few runs before say too little to show a change."""
 MAIN_LOOKS = 24
-"""Up to this look, shares fall with the root of its number, so that most looks find a change about equally well: with
-more runs before, the same difference is clearer. Later shares fall with the fourth power, so that they have a sum."""
-LATER_SUM = (MAIN_LOOKS - 1) / 3 / sqrt(MAIN_LOOKS)
-SHARE_UNIT = (1 - FIRST_SHARE) / (sum(1 / sqrt(look) for look in range(FIRST_LOOKS + 1, MAIN_LOOKS + 1)) + LATER_SUM)
+"""Up to this look, shares fall with its number, so that most looks find a change about equally well: with more runs
+before, the same difference is clearer. Later shares fall with the fourth power, so that they have a sum."""
+LATER_SUM = (MAIN_LOOKS - 1) / 3 / MAIN_LOOKS
+SHARE_UNIT = (1 - FIRST_SHARE) / (sum(1 / look for look in range(FIRST_LOOKS + 1, MAIN_LOOKS + 1)) + LATER_SUM)
+OVERLAP = 1.4
+"""The sum of the errors of all tests, in units of the probability that any of them errs: they share runs, so that one
+false alarm is often several. In simulations of nine kinds of figures it is at least 1.5."""
 WINDOWS: Mapping[int, float] = {1: 0.12, 2: 0.85, 4: 0.03}
 """How many of the newest runs are compared with those before, and which share of a look each number has."""
 WORSE_SHARE = 0.95
@@ -74,6 +77,10 @@ def contrast_levels(before: Floats, after: Floats) -> LevelContrast | None:
     are shared, their differences have a standard error, sd / sqrt(n). Otherwise the questions are taken as independent
     samples (Welch 1947). None if a side has fewer than two questions.
 
+    Either error follows the noise of a few new runs, and is far too small after a lucky one, such as 50 right answers
+    of 50. Therefore it is at least that of the noise of all runs: of figures around the mean of their question on their
+    side, or of questions around the mean of their side.
+
     Example:
         >>> runs = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 1.0]])
         >>> contrast = contrast_levels(runs[:1], runs[1:])
@@ -88,16 +95,45 @@ def contrast_levels(before: Floats, after: Floats) -> LevelContrast | None:
         return None
     if shared >= max(2, MIN_SHARED * fewer):
         differences = new[has_both] - old[has_both]
-        error = float(differences.std(ddof=1)) / sqrt(shared)
+        paired = float(differences.std(ddof=1)) / sqrt(shared), shared - 1
+        error, degrees = max(paired, _pool_within_questions(before[:, has_both], after[:, has_both]))
         means = float(old[has_both].mean()), float(new[has_both].mean())
-        return LevelContrast(float(differences.mean()), error, shared - 1, shared, True, *means)  # noqa: FBT003 - paired
+        return LevelContrast(float(differences.mean()), error, degrees, shared, True, *means)  # noqa: FBT003 - paired
     old, new = old[has_old], new[has_new]
+    error, degrees = max(_add_variances(old, new), _pool_variances(old, new))
+    means = float(old.mean()), float(new.mean())
+    return LevelContrast(means[1] - means[0], error, degrees, fewer, False, *means)  # noqa: FBT003 - not paired
+
+
+def _pool_within_questions(before: Floats, after: Floats) -> tuple[float, int]:
+    """Return the standard error from the noise of the figures of a question on one side, and its degrees of freedom."""
+    squares, counts = zip(*map(_sum_squares, (before, after)), strict=True)
+    questions = before.shape[1]
+    degrees = int(sum(count.sum() for count in counts)) - 2 * questions
+    if not degrees:
+        return 0.0, 0
+    per_question = float(sum((1 / count).mean() for count in counts))
+    return sqrt(float(sum(squares)) / degrees * per_question / questions), degrees
+
+
+def _sum_squares(runs: Floats) -> tuple[float, NDArray[np.int_]]:
+    """Return the sum of the squares of figures around the mean of their question, and the number of each question."""
+    return float(np.nansum((runs - _average_questions(runs)) ** 2)), np.isfinite(runs).sum(axis=0)
+
+
+def _add_variances(old: Floats, new: Floats) -> tuple[float, int]:
+    """Return the standard error of the difference of two means, and Satterthwaite's degrees of freedom."""
     parts = old.var(ddof=1) / len(old), new.var(ddof=1) / len(new)
     variance = float(sum(parts))
     spread = parts[0] ** 2 / (len(old) - 1) + parts[1] ** 2 / (len(new) - 1)
-    degrees = max(1, int(variance**2 / spread)) if spread else fewer - 1
-    means = float(old.mean()), float(new.mean())
-    return LevelContrast(means[1] - means[0], sqrt(variance), degrees, fewer, False, *means)  # noqa: FBT003 - not paired
+    return sqrt(variance), max(1, int(variance**2 / spread)) if spread else min(len(old), len(new)) - 1
+
+
+def _pool_variances(old: Floats, new: Floats) -> tuple[float, int]:
+    """Return the standard error of the difference of two means of the same variance, and its degrees of freedom."""
+    degrees = len(old) + len(new) - 2
+    variance = (old.var(ddof=1) * (len(old) - 1) + new.var(ddof=1) * (len(new) - 1)) / degrees
+    return sqrt(float(variance) * (1 / len(old) + 1 / len(new))), degrees
 
 
 def _average_questions(runs: Floats) -> Floats:
@@ -118,10 +154,10 @@ def spend_error(look: int) -> float:
     if look <= FIRST_LOOKS:
         return FIRST_SHARE / FIRST_LOOKS
     if look <= MAIN_LOOKS:
-        return SHARE_UNIT / sqrt(look)
+        return SHARE_UNIT / look
     # A telescoping product in place of the power: the sum over all later looks is a fraction.
     decline = prod(range(MAIN_LOOKS - 1, MAIN_LOOKS + 3)) / prod(range(look - 1, look + 3))
-    return SHARE_UNIT / sqrt(MAIN_LOOKS) * decline
+    return SHARE_UNIT / MAIN_LOOKS * decline
 
 
 def find_change_points(
@@ -135,8 +171,8 @@ def find_change_points(
 
     At each look the newest run, the newest two and the newest four are compared with all runs since the last change.
     Each look may spend a part of the error (`spend_error`), so that a history without a change has a false alarm at any
-    of its looks with a probability of at most `alpha`, by Bonferroni's inequality. Most of it is for changes
-    for the worse (`WORSE_SHARE`).
+    of its looks with a probability of at most `alpha`: by Bonferroni's inequality at most `OVERLAP` times as much, and
+    by simulation less than `alpha`. Most of it is for changes for the worse (`WORSE_SHARE`).
 
     Args:
         runs: The figures, shape (runs, questions), in the order of time; NaN if a question has none in a run.
@@ -160,7 +196,7 @@ def find_change_points(
         if newest in breaks:
             start = newest
             continue
-        change = _look(runs[start : newest + 1], better, alpha * spend_error(newest))
+        change = _look(runs[start : newest + 1], better, OVERLAP * alpha * spend_error(newest))
         if change is not None:
             changes.append(ChangePoint(start + change.first, newest, change.contrast))
             start = changes[-1].first

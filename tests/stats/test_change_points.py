@@ -5,7 +5,7 @@ import pytest
 
 from greval.stats.change_points import contrast_levels, find_change_points, spend_error
 
-HISTORIES, CHANGED_HISTORIES, RUNS, QUESTIONS = 200, 600, 20, 80
+HISTORIES, CHANGED_HISTORIES, RUNS, QUESTIONS = 200, 1_000, 20, 100
 MOST_ALARMS, LEAST_FOUND = 0.05, 0.8
 
 
@@ -27,7 +27,18 @@ def draw_fresh(rng, runs):
     return figures
 
 
-DRAWN = {"shares": draw_shares, "means": draw_means, "other questions in each run": draw_fresh}
+def draw_rare_faults(rng, runs):
+    """Draw 0/1 figures of which 95 % are 1, so that every few runs one is without a fault."""
+    return (rng.random((runs, QUESTIONS)) < rng.beta(19, 1, QUESTIONS)).astype(float)
+
+
+DRAWN = {
+    "shares": draw_shares,
+    "means": draw_means,
+    "other questions in each run": draw_fresh,
+    "rare faults": draw_rare_faults,
+    "rare successes": lambda rng, runs: 1 - draw_rare_faults(rng, runs),
+}
 
 
 @pytest.mark.nightly
@@ -40,15 +51,33 @@ def test_a_flat_history_is_left_alone(name):
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("before", [10, 16, 20])
-def test_a_planted_drop_is_found_within_two_runs(before):
+@pytest.mark.parametrize("before", [6, 10, 20])
+@pytest.mark.parametrize("kind", ["numbers", "shares"])
+def test_a_planted_drop_is_found_within_two_runs(kind, before):
     """A drop of three standard errors of a run's mean is found at the first or the second run in 80 % of histories."""
     rng, found = np.random.default_rng(44), 0
     for _ in range(CHANGED_HISTORIES):
-        runs = rng.normal(0.7, 0.2, size=(before + 2, QUESTIONS))
-        runs[before:] -= 3 * 0.2 / np.sqrt(QUESTIONS)
+        if kind == "numbers":
+            runs = rng.normal(0.7, 0.2, size=(before + 2, QUESTIONS))
+            runs[before:] -= 3 * 0.2 / np.sqrt(QUESTIONS)
+        else:
+            chances = np.repeat([rng.beta(4, 1.5, QUESTIONS)], before + 2, axis=0)
+            chances[before:] -= 3 * np.sqrt(chances[0].mean() * (1 - chances[0].mean()) / QUESTIONS)
+            runs = (rng.random(chances.shape) < chances).astype(float)
         found += any(change.found >= before for change in find_change_points(runs))
     assert found >= LEAST_FOUND * CHANGED_HISTORIES
+
+
+def test_a_lucky_run_is_no_change():
+    """A run without a fault after runs of which each has a few is noise, of the same questions or of others."""
+    rng = np.random.default_rng(48)
+    runs = (rng.random((20, QUESTIONS)) < 0.95).astype(float)
+    runs[19] = 1
+    assert find_change_points(runs) == []
+    others = np.full((20, 20 * QUESTIONS), np.nan)
+    for run in range(20):
+        others[run, run * QUESTIONS : (run + 1) * QUESTIONS] = runs[run]
+    assert find_change_points(others) == []
 
 
 def test_few_histories_without_a_change_have_an_alarm():
