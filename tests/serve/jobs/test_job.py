@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import time
 from contextlib import closing
 
 import pytest
@@ -27,9 +26,10 @@ def deadly(answer):
     return 1.0
 """
 SLEEPY = f"""
-import time
+import pathlib, time
 def sleepy(answer):
-    time.sleep({2 * SHUTDOWN_SECONDS})
+    time.sleep({SHUTDOWN_SECONDS // 2})
+    pathlib.Path(answer).touch()
     return 1.0
 """
 
@@ -38,11 +38,11 @@ def sleepy(answer):
 def test_a_run_without_calls_does_not_delay_the_end(runs, tmp_path):
     """A run that has asked for no call has nothing to store: it is killed with the server, and resumed by the next."""
     (tmp_path / "sleepy.py").write_text(SLEEPY)
+    awake = tmp_path / "awake"
     with serving(runs, metrics=(f"{tmp_path}/sleepy.py:sleepy",)) as client:
-        run = started(client, uploaded(client, rows(1)), "sleepy")
+        run = started(client, uploaded(client, [{**rows(1)[0], "answer": str(awake)}]), "sleepy")
         waited(client, run, lambda info: info["status"] == "running")
-        begin = time.monotonic()
-    assert time.monotonic() - begin < SHUTDOWN_SECONDS / 2
+    assert not awake.exists()
     assert read_job_state(runs / run).status == "running"
 
 
