@@ -24,7 +24,7 @@ LATER_SUM = (MAIN_LOOKS - 1) / 3 / MAIN_LOOKS
 SHARE_UNIT = (1 - FIRST_SHARE) / (sum(1 / look for look in range(FIRST_LOOKS + 1, MAIN_LOOKS + 1)) + LATER_SUM)
 OVERLAP = 1.4
 """The sum of the errors of all tests, in units of the probability that any of them errs: they share runs, so that one
-false alarm is often several. In simulations of nine kinds of figures it is at least 1.5."""
+false alarm is often several. In `benchmarks/history_simulation.py` it is at least 1.5."""
 WINDOWS: Mapping[int, float] = {1: 0.12, 2: 0.85, 4: 0.03}
 """How many of the newest runs are compared with those before, and which share of a look each number has."""
 WORSE_SHARE = 0.95
