@@ -7,13 +7,16 @@
 
 `read` asks the embedded model for the value of each item, without a reason, and stores the log-probability of every
 value; the same command again goes on. `fit` fits a logistic model with an L2 penalty to the log-odds and the features
-of each metric, prints its figures on other questions than it is fitted on, and writes the coefficients. `test` prints
-Cohen's kappa and F1 of the model alone, of rules of one line (with thresholds that are fitted on the development part)
-and of the calibrated model, with intervals that resample questions, as a table.
+of each metric, prints its figures on other questions than it is fitted on, and writes the coefficients; with `--check`
+it fails unless they are the shipped ones. `test` prints Cohen's kappa and F1 of the model alone, of rules of one line
+(with thresholds that are fitted on the development part) and of the calibrated model, with intervals that resample
+questions, as a table.
 
 Answers: those of `answers.py` (NQ301). Passages: those of `chunks.py` (HotpotQA); the development part also has
 questions of MuSiQue, each with its supporting passages and five others, and of 2WikiMultihopQA, each with the first
-five that a search by vectors found. Triples and claims: those of `evidence.py`.
+five that a search by vectors found. Triples: those of `evidence.py`. Claims: those of `evidence.py`, and those of
+`claims.jsonl`, written for this benchmark before a held-out one was judged: for 40 questions of HotpotQA in each part,
+a claim that the passages of the question support and one that they do not.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import answers
 import chunks
@@ -49,12 +52,14 @@ from greval.judging.model.value_first import ValueFirst
 from greval.judging.reply_json import compute_value_probabilities
 from greval.metrics.computed.shared_words import share_words
 from greval.metrics.library import find_metric
+from greval.records.case import Chunk
 from greval.records.metric_input import Item, compute_fingerprint, list_items
 from greval.trust.agreement.rules import compute_numbers, measure_lengths
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 MUSIQUE = SHARED / "multihop_musique_100" / "questions.jsonl"
 WIKI = SHARED / "multihop_2wiki_51_systems"
+CLAIMS = Path(__file__).with_name("claims.jsonl")
 MUSIQUE_QUESTIONS, WIKI_QUESTIONS = 12, 12
 FIRST_TOKENS = {"0": [15], "Irrelevant": [48113]}
 """The numbers of the tokens of the model's vocabulary that begin these values and no other."""
@@ -63,6 +68,7 @@ WORD_METRICS = {
     "answers": ("answer_words", "token_f1", "fuzzy_containment"),
     "passages": ("chunk_words",),
     "triples": ("triple_words",),
+    "claims": ("answer_words-context",),
 }
 """The computed metrics that are rules of one line, by kind."""
 LEAST = 1e-6
@@ -70,12 +76,16 @@ LEAST = 1e-6
 
 
 class LabelledItem(NamedTuple):
-    """An item: its question, its case, its id within the case if it is not the whole, and its label."""
+    """An item: its question, its case, its id within the case if it is not the whole, its label, and where it is from.
+
+    The source is named if the items of a kind are from several ones whose figures differ.
+    """
 
     question: str
     case: Case
     item: str | None
     label: bool
+    source: str = ""
 
     @property
     def key(self) -> str:
@@ -106,6 +116,7 @@ def main() -> None:
     parser.add_argument("--kind", choices=KINDS, action="append", help="all if none is named")
     parser.add_argument("--part", choices=("dev", "heldout"), default="dev")
     parser.add_argument("--out", type=Path, default=Path("runs/odds"))
+    parser.add_argument("--check", action="store_true", help="fit, but only compare with the shipped coefficients")
     args = parser.parse_args()
     kinds = args.kind or KINDS
     if args.step == "read":
@@ -115,8 +126,15 @@ def main() -> None:
     elif args.step == "fit":
         calibrations = {name: stored.model_dump(mode="json") for name, stored in read_calibrations().items()}
         for fitted in (fit(name, args.out) for name in kinds):
+            shipped = calibrations.get(str(fitted["metric"]), {})
+            if args.check and any(shipped.get(field) != value for field, value in fitted.items() if field != "date"):
+                sys.exit(
+                    f"{fitted['metric']}: expected the shipped calibration, got {fitted}; run `fit` without --check"
+                )
             # the rule that a test found stays until the test is run again
-            calibrations[str(fitted["metric"])] = {"equal_rule": "", **calibrations.get(fitted["metric"], {}), **fitted}
+            calibrations[str(fitted["metric"])] = {**fitted, "equal_rule": shipped.get("equal_rule", "")}
+        if args.check:
+            return
         CALIBRATIONS_FILE.write_text(json.dumps([*calibrations.values()], indent=2) + "\n", encoding="utf-8")
     else:
         for name in kinds:
@@ -178,6 +196,26 @@ def read_triples(part: str, size: int) -> Iterator[LabelledItem]:
         yield LabelledItem(row.question, row.case, "t", row.label)
 
 
+def read_claims(part: str, size: int) -> Iterator[LabelledItem]:
+    """Read claims made of triples, then those of `claims.jsonl`, with their passages and two others."""
+    for row in evidence.read_claims(part, size):
+        yield LabelledItem(row.question, row.case, None, row.label, "made of triples")
+    questions = {row["id"]: row for row in map(json.loads, chunks.DATA.read_text(encoding="utf-8").splitlines())}
+    for row in map(json.loads, CLAIMS.read_text(encoding="utf-8").splitlines()):
+        question = questions[row["id"]]
+        for label in ("supported", "unsupported") if row["part"] == part else ():
+            case = Case(id=f"{row['id']}-{label}", question=question["question"], answer=row[label])
+            case = case.model_copy(update={"chunks": pick_chunks(question)})
+            yield LabelledItem(row["id"], case, None, label == "supported", "written")
+
+
+def pick_chunks(row: Mapping[str, Any]) -> tuple[Chunk, ...]:
+    """Return the gold passages of a question and two others, in their order."""
+    others = [passage["title"] for passage in row["passages"] if passage["title"] not in row["gold_titles"]]
+    titles = {*row["gold_titles"], *others[:2]}
+    return tuple(chunk for chunk in chunks.case(row).chunks if chunk.id in titles)
+
+
 KINDS: dict[str, Kind] = {
     "answers": Kind(
         "correctness", "0", ("expected words in answer",), read_answers, {"dev": 160, "heldout": 200}, "NQ301"
@@ -197,6 +235,14 @@ KINDS: dict[str, Kind] = {
         read_triples,
         {"dev": 24, "heldout": 40},
         "GraphRAG-Bench, Novel-47558",
+    ),
+    "claims": Kind(
+        "faithfulness",
+        "0",
+        ("words together",),
+        read_claims,
+        {"dev": 40, "heldout": 40},
+        "GraphRAG-Bench, Novel-47558, and HotpotQA",
     ),
 }
 
@@ -288,7 +334,7 @@ def fit(name: str, folder: Path) -> dict[str, object]:
     """
     kind, stored = KINDS[name], read_stored(folder / f"{name}-dev.jsonl")
     items = read_items(name, "dev", folder)
-    alone = [item._replace(case=narrow(item)) for item in items if len(item.case.chunks or ()) > 1]
+    alone = [item._replace(case=narrow(item)) for item in items if item.item and len(item.case.chunks or ()) > 1]
     table, learning = build_table(name, items, stored), build_table(name, [*items, *alone], stored)
     predictions, folds = np.zeros(len(items)), split_questions(table.questions)
     for fold in range(FOLDS):
@@ -335,11 +381,12 @@ def format_figures(labels: np.ndarray, predictions: np.ndarray, scores: np.ndarr
 
 def test(name: str, folder: Path) -> None:
     """Print the figures of each way to decide on both parts, as rows of a table."""
-    tables = {
-        part: build_table(name, read_items(name, part, folder), read_stored(folder / f"{name}-{part}.jsonl"))
-        for part in ("dev", "heldout")
-    }
-    dev = tables["dev"]
+    tables, dev = {}, build_table(name, read_items(name, "dev", folder), read_stored(folder / f"{name}-dev.jsonl"))
+    for part in ("dev", "heldout"):
+        items, stored = read_items(name, part, folder), read_stored(folder / f"{name}-{part}.jsonl")
+        tables[part] = build_table(name, items, stored)
+        for source in sorted({item.source for item in items} - {""}):
+            tables[f"{part}, {source}"] = build_table(name, [item for item in items if item.source == source], stored)
     calibration = read_calibrations()[KINDS[name].metric]
     for part, table in tables.items():
         weights = np.array([calibration.weights[feature] for feature in KINDS[name].features])
@@ -390,6 +437,10 @@ def list_rules(kind: str) -> dict[str, Callable[[LabelledItem], float]]:
     }
     for feature in KINDS[kind].features:
         metrics[f"{feature} alone"] = lambda item, name=feature: FEATURES[name](item.case, item.find_part())
+    if kind == "claims":
+        metrics["words in one passage"] = lambda item: max(
+            share_words(item.case.answer or "", chunk.text or "") or 0.0 for chunk in item.case.chunks or ()
+        )
     if kind == "passages":
         metrics["title in the question"] = lambda item: share_words(item.item or "", item.case.question) or 0.0
     return {**length, **metrics}
