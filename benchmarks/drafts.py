@@ -86,6 +86,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--reason", choices=("before", "after"), default="after", help="where the judge's reason stands"
     )
+    parser.add_argument(
+        "--no-planted", action="store_true", help="call no draft good, and judge the pairs of the file only"
+    )
     parser.add_argument("--out", type=Path, default=Path("runs/drafts"))
     return parser.parse_args()
 
@@ -118,7 +121,7 @@ def measured(entry: dict[str, Any], folder: Path, args: argparse.Namespace) -> d
         "pairs": len(entry["pairs"]),
     }
     metric, cost = drafted(entry, folder, judge)
-    tried = planted(entry, metric, folder / "planted.json", judge)
+    tried = None if args.no_planted else planted(entry, metric, folder / "planted.json", judge)
     remarks = [] if metric is None else find_draft_remarks(brief_of(entry), metric)
     numbers = [] if metric is None else [*judged(metric, entry["pairs"], folder / "verdicts.jsonl", judge)]
     higher = sum(good is not None and bad is not None and good > bad for good, bad in numbers)

@@ -21,7 +21,7 @@ DIALECT = re.compile(
 )
 FORMATS = {"too few questions to tell", "not told"}
 """Values that reports and results hold: formats, which do not change with the prose."""
-PROMPTS = {"whole.py", "parts.py", "counts.py", "ranking.py"}
+PROMPTS = {"whole.py", "literal.py", "counts.py", "ranking.py"}
 """Modules with texts that a judge reads, or that are part of a metric's fingerprint."""
 LISTS = {"words.py"}
 """Modules whose texts are lists of words."""

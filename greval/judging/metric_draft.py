@@ -10,7 +10,7 @@ from langchain_core.language_models import BaseChatModel
 from greval._util.concurrency import run_sync
 from greval.errors import DataWarning
 from greval.judging.drafting.brief import DraftBrief, DraftScale, DraftWriter, find_draft_remarks
-from greval.judging.drafting.parts import write_by_parts
+from greval.judging.drafting.literal import write_literal
 from greval.judging.drafting.planted import SUBJECTS, find_pair_faults
 from greval.judging.drafting.whole import write_whole
 from greval.judging.model.call_context import NO_RUN, CallContext
@@ -99,9 +99,9 @@ def write_draft(
 async def draft_async(
     brief: DraftBrief, client: JudgeClient, context: CallContext = NO_RUN, *, check: bool = True
 ) -> WrittenDraft:
-    """Draft a metric; see `draft_metric`. The embedded model writes it in parts, all others as a whole."""
+    """Draft a metric; see `draft_metric`. The embedded model keeps to the words of the description."""
     writer = DraftWriter(client, context)
-    write = write_by_parts if client.judge.local else write_whole
+    write = write_literal if client.judge.local else write_whole
     metric = await write(brief, writer)
     remarks = find_draft_remarks(brief, metric)
     if check and (faults := await find_pair_faults(brief, metric, writer, context)):

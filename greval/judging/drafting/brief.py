@@ -58,6 +58,11 @@ _MENTIONS = {
     "question": r"questions?",
 }
 """The words, besides `it`, by which a description can mention the judged thing."""
+_RELATIVE = re.compile(
+    r"\b(?:relevan\w+|helpful\w*|useful\w*|complete(?:ly|ness)?|sufficien\w+|o(?:n|ff) topic|to the point|problem)\b",
+    re.IGNORECASE,
+)
+"""Words for what only the question shows, if a description cites nothing else to compare with."""
 _METRIC = re.compile(r"\b(?:metrics?|criteri(?:on|a))\b", re.IGNORECASE)
 
 
@@ -133,6 +138,8 @@ class DraftBrief:
         if not cited:
             cited = {*listed} or ({"answer"} if not self.over else set())
         chosen = cited | ({self.judged_field} if self.judged_field else set())
+        if len(chosen) == 1 and _RELATIVE.search(self.description):
+            chosen |= {"question"}
         if not self.over and ("context" in chosen or {"chunks", "triples"} <= chosen):
             chosen = (chosen | {"context"}) - {"chunks", "triples"}
         return tuple(need for need in (*PROMPT_FIELDS, *CLAIM_FIELDS) if need in chosen)
@@ -189,26 +196,29 @@ class DraftWriter:
         return reply.text, fault
 
     async def ask_texts(
-        self, name: str, patterns: Mapping[str, str], messages: Sequence[BaseMessage], *, max_tokens: int, grammar: bool
+        self,
+        name: str,
+        forms: Mapping[str, str | Sequence[str]],
+        messages: Sequence[BaseMessage],
+        *,
+        max_tokens: int,
+        grammar: bool,
     ) -> dict[str, str]:
-        """Ask for texts that match regular expressions, and again if the reply cannot be used.
+        """Ask for texts, each of a regular expression or one of several, and again if the reply cannot be used.
 
         Without `grammar` the schema has no expressions, of which not every server knows all parts.
 
         Raises:
             MalformedVerdictError: If the model wrote nothing usable in `MAX_TRIES` tries.
         """
-        properties = {
-            key: {"type": "string", **({"pattern": pattern} if grammar else {})} for key, pattern in patterns.items()
-        }
-        schema = build_object_schema(properties)
+        schema = build_object_schema({key: _build_text_schema(form, grammar=grammar) for key, form in forms.items()})
         fault = ""
         for _ in range(MAX_TRIES):
             text, fault = await self.ask(name, schema, messages, max_tokens=max_tokens)
             if fault:
                 continue
             try:
-                return _read_texts(text, schema, patterns)
+                return _read_texts(text, schema, forms)
             except MalformedVerdictError as error:
                 fault = str(error)
         raise self.build_error(fault, "definition" if name == "part" else name)
@@ -221,14 +231,21 @@ class DraftWriter:
         )
 
 
-def _read_texts(text: str, schema: Mapping[str, Any], patterns: Mapping[str, str]) -> dict[str, str]:
+def _build_text_schema(form: str | Sequence[str], *, grammar: bool) -> dict[str, Any]:
+    if isinstance(form, str):
+        return {"type": "string", **({"pattern": form} if grammar else {})}
+    return {"type": "string", "enum": [*form]}
+
+
+def _read_texts(text: str, schema: Mapping[str, Any], forms: Mapping[str, str | Sequence[str]]) -> dict[str, str]:
     """Read the texts of a reply; models without a grammar may write other ones."""
     written = parse_reply_object(text, schema)
-    for key, pattern in patterns.items():
+    for key, form in forms.items():
         content = written.get(key)
-        if not isinstance(content, str) or not re.search(pattern, content):
-            raise MalformedVerdictError("malformed", f"{key}: {content!r} is not a sentence of the form {pattern}")
-    return {key: str(written[key]) for key in patterns}
+        if not isinstance(content, str) or not (re.search(form, content) if isinstance(form, str) else content in form):
+            wanted = f"a sentence of the form {form}" if isinstance(form, str) else f"one of {', '.join(form)}"
+            raise MalformedVerdictError("malformed", f"{key}: {content!r} is not {wanted}")
+    return {key: str(written[key]) for key in forms}
 
 
 def find_draft_remarks(brief: DraftBrief, metric: JudgedMetric) -> list[str]:
