@@ -154,7 +154,7 @@ def drafted(entry: dict[str, Any], folder: Path, judge: Judge) -> tuple[JudgedMe
         else:
             file.write_text(write_metric(draft.metric), "utf-8")
             usage = draft.usage
-            cost = {"calls": usage.calls, "tokens": f"{usage.input_tokens:,}, {usage.output_tokens:,}"}
+            cost = {"calls": usage.calls, "tokens": f"{usage.input_tokens or 0:,}, {usage.output_tokens or 0:,}"}
         kept.write_text(json.dumps({**cost, "seconds": time.perf_counter() - begun}), "utf-8")
     metric = parse_metric(file.read_text("utf-8")) if file.exists() else None
     assert metric is None or isinstance(metric, JudgedMetric)

@@ -21,6 +21,13 @@ def brief(description, scale="categorical", over=None):
         ("Whether the answer is polite.", None, "answer", ("answer",)),
         ("How well the answer fits the question.", None, "answer", ("question", "answer")),
         ("Whether the answer means the same as the expected answer.", None, "answer", ("expected_answer", "answer")),
+        ("How helpful the answer is.", None, "answer", ("question", "answer")),
+        (
+            "How complete the answer is compared with the expected answer.",
+            None,
+            "answer",
+            ("expected_answer", "answer"),
+        ),
         ("Whether the context holds what the question asks for.", None, "context", ("question", "context")),
         ("Whether the passages are up to date.", None, "context", ("context",)),
         ("How direct the walk through the graph is.", None, "walk", ("traversal",)),
