@@ -1,7 +1,6 @@
 """Writing a definition from the words of its description, for small models, which add qualities that it does not name.
 
-The model is asked for what words alone do not show: how the sentence of the description is denied in English. A
-description of another form than `Whether ...` and `How ...` is restated by it first.
+The model is asked for what words alone do not show: the verb at which the sentence of the description is denied.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Any
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from greval.judging.drafting.brief import DraftBrief, DraftWriter
-from greval.judging.drafting.sentence import Sentence, format_sentence, parse_sentence
+from greval.judging.drafting.sentence import format_sentence, parse_sentence
 from greval.judging.prompt import neutralise_fences
 from greval.records.metric import JudgedMetric, build_metric
 
@@ -27,27 +26,20 @@ FIELD_PHRASES = {"chunks": "the chunk", "triples": "the triple", "traversal": "t
 SYSTEM_PROMPT = """\
 You rewrite sentences of the definition of a metric that rates each {thing}. Keep their words, and add no other \
 quality. Answer with JSON only."""
-RESTATE_REQUEST = (
-    "Metric: {name}. {description}\nDescribe the best {thing}: what it is like if the description above is fully true "
-    "of it. One sentence of 5 to 20 words."
-)
 VERB_REQUEST = """\
 Which word is the verb of the sentence?
 The colours of the text name a town. -> name
 The retrieved page supports what the guide said. -> supports
 Each of the old songs ends with a rhyme. -> ends
 {sentence} ->"""
-RESTATED = r'^The {thing} ([a-z]+ly )?[a-z]+s [^."\\]{{10,160}}[.]$'
-
 _UNKNOWN = re.compile(r"un(?:clear|known|sure|decided|certain)|cannot|can't", re.IGNORECASE)
 """Names of categories for cases of which the clause is neither true nor false."""
 
 
 async def write_literal(brief: DraftBrief, writer: DraftWriter) -> JudgedMetric:
     """Write a definition: the levels or categories from the sentence of the description, and what follows from it."""
-    rewriter = _Rewriter(brief, writer)
-    sentence = parse_sentence(brief.description) or await rewriter.restate()
-    denial = sentence.deny(await rewriter.find_verb(sentence))
+    sentence = parse_sentence(brief.description, brief.thing)
+    denial = sentence.deny(await _find_verb(brief, writer, sentence.list_verbs(), sentence.clause))
     ranks: Sequence[int | str] = _select_levels(brief) if brief.bounds else (brief.names or DEFAULT_NAMES)
     texts = dict(zip(ranks, sentence.list_texts(denial, len(ranks)), strict=True))
     unknown = [name for name in brief.names[1:-1] if _UNKNOWN.match(name)]
@@ -60,34 +52,13 @@ async def write_literal(brief: DraftBrief, writer: DraftWriter) -> JudgedMetric:
     return build_metric({**brief.given, "needs": brief.needs, "scale": _build_scale(brief, texts), "steps": steps})
 
 
-class _Rewriter:
-    """Asks a small model for sentences whose words are given."""
-
-    def __init__(self, brief: DraftBrief, writer: DraftWriter) -> None:
-        self._brief = brief
-        self._writer = writer
-
-    async def restate(self) -> Sentence:
-        """Ask what is true of the best case by a description of another form."""
-        thing = self._brief.thing
-        request = RESTATE_REQUEST.format(name=self._brief.name, description=self._brief.description, thing=thing)
-        text = (await self._ask(request, "best", RESTATED.format(thing=thing))).rstrip(".")
-        clause = text[:1].lower() + text[1:]
-        return Sentence(clause, f"whether {clause}")
-
-    async def find_verb(self, sentence: Sentence) -> str:
-        """Find the verb at which the sentence is denied; one word alone needs no call."""
-        verbs = sentence.list_verbs()
-        if not verbs[1:]:
-            return "".join(verbs)
-        return await self._ask(VERB_REQUEST.format(sentence=format_sentence(sentence.clause)), "verb", verbs)
-
-    async def _ask(self, request: str, key: str, form: str | Sequence[str]) -> str:
-        messages = [
-            SystemMessage(SYSTEM_PROMPT.format(thing=self._brief.thing)),
-            HumanMessage(neutralise_fences(request)),
-        ]
-        return (await self._writer.ask_texts("part", {key: form}, messages, max_tokens=MAX_TOKENS, grammar=True))[key]
+async def _find_verb(brief: DraftBrief, writer: DraftWriter, verbs: Sequence[str], clause: str) -> str:
+    """Find the verb at which a clause is denied; one word alone needs no call."""
+    if not verbs[1:]:
+        return "".join(verbs)
+    request = VERB_REQUEST.format(sentence=format_sentence(clause))
+    messages = [SystemMessage(SYSTEM_PROMPT.format(thing=brief.thing)), HumanMessage(neutralise_fences(request))]
+    return (await writer.ask_texts("part", {"verb": verbs}, messages, max_tokens=MAX_TOKENS, grammar=True))["verb"]
 
 
 def _select_levels(brief: DraftBrief) -> list[int]:

@@ -38,7 +38,6 @@ _HOW = re.compile(
 _COPULA = re.compile(r"(?P<subject>(?:(?! (?:that|which|who) ).)+?) (?P<verb>is|are)\b(?P<rest>.*)")
 _FRONTED = re.compile(r"(?P<whole>.+) (?P<subject>(?:the|it)(?: [\w-]+)* \w+s)")
 """Of "How much of the context the answer uses", what follows `of`."""
-_COUNT = re.compile(r"how many (?!of )", re.IGNORECASE)
 _SUBORDINATE = re.compile(r"\b(?:that|which|who|what|when|where|if|because|than)\b")
 _GLOSS = re.compile(r", (?:with|without|because|being|and not|not|before|instead of|rather than|so that|namely) .+")
 
@@ -69,15 +68,19 @@ class Sentence:
         question: The description without capital and full stop, as in "whether it is polite".
         adverb: What a "How clearly it ..." asks for, `fully` if it asks for a degree, `all` for an amount.
         gloss: An explanation at the end, which is about the best case only.
+        verb: The verb, if it is known.
     """
 
     clause: str
     question: str
     adverb: str = ""
     gloss: str = ""
+    verb: str = ""
 
     def list_verbs(self) -> list[str]:
         """List the words that may be the verb at which the clause is denied; none if it is denied otherwise."""
+        if self.verb:
+            return [self.verb]
         main = _SUBORDINATE.split(self.clause)[0].split()
         if self.adverb == "all" or self.clause.startswith(_QUANTIFIERS) or self._find_negation() is not None:
             return []
@@ -126,11 +129,13 @@ class Sentence:
         return f"not {self.clause}" if is_quantified else f"it is not true that {self.clause}"
 
 
-def parse_sentence(description: str) -> Sentence | None:
-    """Parse the first sentence of a description; None if it begins neither with `Whether` nor with `How`.
+def parse_sentence(description: str, thing: str) -> Sentence:
+    """Parse the first sentence of a description of a thing such as an answer.
+
+    If it begins neither with `Whether` nor with `How`, the sentence is that the thing meets it.
 
     Example:
-        >>> sentence = parse_sentence("How clearly the answer names its sources, without detours.")
+        >>> sentence = parse_sentence("How clearly the answer names its sources, without detours.", "answer")
         >>> (sentence.clause, sentence.adverb, sentence.gloss)
         ('the answer names its sources', 'clearly', ', without detours')
     """
@@ -139,10 +144,11 @@ def parse_sentence(description: str) -> Sentence | None:
     core = text.removesuffix(gloss)
     if match := _WHETHER.fullmatch(core):
         clause, adverb = match["clause"], ""
-    elif (match := _HOW.fullmatch(core)) and not _COUNT.match(core):
+    elif match := _HOW.fullmatch(core):
         clause, adverb = _split_measure(match["measure"].lower(), match["clause"])
     else:
-        return None
+        clause = f"the {thing} meets this: {text}"
+        return Sentence(clause, f"whether {clause}", verb="meets")
     return Sentence(clause, text[:1].lower() + text[1:], adverb, gloss)
 
 

@@ -8,7 +8,7 @@ from greval.judging.drafting.sentence import parse_sentence
 
 
 def list_texts(description, count, verb=None):
-    sentence = parse_sentence(description)
+    sentence = parse_sentence(description, "answer")
     verbs = sentence.list_verbs()
     assert verb is None or verb in verbs
     return sentence.list_texts(sentence.deny(verb or "".join(verbs)), count)
@@ -129,11 +129,24 @@ def test_a_sentence_that_cannot_be_limited_inside():
 
 def test_a_noun_is_not_offered_as_the_verb():
     """What follows an article or a preposition is no verb, nor is a word of a clause that depends on another one."""
-    sentence = parse_sentence("Whether the sources of the answer come from a text that the user gave.")
+    sentence = parse_sentence("Whether the sources of the answer come from a text that the user gave.", "answer")
     assert sentence.list_verbs() == ["come"]
 
 
-@pytest.mark.parametrize("description", ["Is it polite?", "Politeness of the answer.", "How many sources it cites."])
+@pytest.mark.parametrize("description", ["Is it polite?", "Politeness of the answer.", "Checks that it is not rude"])
 def test_other_forms(description):
-    """What is neither of the two forms, or asks for a number, is not parsed."""
-    assert parse_sentence(description) is None
+    """What is neither of the two forms is met, or not, as a whole."""
+    text = description.rstrip("?.")
+    assert list_texts(description, 3) == [
+        f"The answer meets this: {text}.",
+        f"The answer only partly meets this: {text}.",
+        f"The answer does not meet this: {text}.",
+    ]
+
+
+def test_a_count():
+    """What asks for a number is met by many."""
+    assert list_texts("How many sources the answer cites.", 2, "cites") == [
+        "The answer cites many sources.",
+        "The answer does not cite many sources.",
+    ]
