@@ -39,11 +39,13 @@ from greval.reference.names import ALIAS, split_qualifier
 from greval.reference.records import Extraction, Mention, Statement
 from greval.reference.schema import GraphSchema
 
-RULES_VERSION = "3"
+RULES_VERSION = "4"
 """The version of the rules, part of the key of an extraction. Increase it whenever they find something else."""
 MAX_STATEMENTS = 12
 """The most statements of one sentence: a list of many names would have as many as it has pairs of names."""
 MAX_PREDICATE_WORDS = 6
+MAX_WRAPPED = 100
+"""The most characters of a line of wrapped text; longer ones are paragraphs or lines of a log."""
 MAX_LEAD = 4
 """The most characters in front of the name with which a sentence begins: an article, a quotation mark."""
 
@@ -104,8 +106,7 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
 
     With a schema, its entities and relations come first; a name that is a term of the schema has the term's name.
     """
-    lines = [line.strip() for part in split_sentences(chunk.text) for line in part.split("\n")]
-    sentences = [line for line in lines if line]
+    sentences = _list_lines(chunk.text)
     tokens = [split_tokens(sentence) for sentence in sentences]
     topic = _read_topic(chunk, tokens)
     findings = _ChunkFindings()
@@ -134,6 +135,26 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
             for subject, predicate, object_ in findings.statements
         ),
     )
+
+
+def _list_lines(text: str) -> list[str]:
+    """List the sentences of a text, and the lines within them; a line that was wrapped goes on with the next one.
+
+    It was if all lines are short, and this one had no room for the first word of the next, or is long and the next one
+    begins in lower case.
+    """
+    width = max(map(len, text.splitlines()), default=0)
+    lines: list[str] = []
+    for part in split_sentences(text):
+        room = width + 1
+        for line in filter(None, map(str.strip, part.split("\n"))):
+            continues = room <= len(line.split()[0]) or (line[0].islower() and 2 * room < width)
+            if width <= MAX_WRAPPED and continues:
+                lines[-1] = f"{lines[-1]} {line}"
+            else:
+                lines.append(line)
+            room = width - len(line)
+    return lines
 
 
 def _list_title_names(title: str) -> Iterator[str]:

@@ -108,11 +108,12 @@ class QuestionDraw:
         """Return how many documents, entities and relations of the index the accepted questions touch."""
         text = self.table.text
         documents = {fact.document for draft in self.accepted for fact in draft.evidence}
-        entities = {name for draft in self.accepted for fact in draft.evidence for name in (fact.subject, *fact.names)}
+        facts = [fact for draft in self.accepted for fact in draft.evidence]
+        entities = {text.get_bearer(name) for fact in facts for name in (fact.subject, *fact.names)}
         edges = {edge for draft in self.accepted for edge in draft.gold.expected_edges or ()}
         return (
             CoverageCount(touched=len(documents), total=len({chunk.doc_id for chunk in text.chunks.values()})),
-            CoverageCount(touched=len(entities), total=len(text.entities)),
+            CoverageCount(touched=len(entities), total=len(text.entities.keys() - text.bearers)),
             CoverageCount(touched=len(edges), total=len(text.relations)),
         )
 
@@ -211,11 +212,7 @@ def _has_rival(fact: StatedFact, draft: DraftQuestion, table: FactTable) -> bool
     asks_for_object = draft.pattern in {"chain", "pair"} or (draft.pattern == "edge" and draft.answer == fact.object)
     if not fact.predicate:
         other_names = [name for name in fact.names if name != draft.answer]
-        return (
-            table.has_rival(fact.clause.split()[0], other_names[0], told, name_first=False)
-            if other_names
-            else table.has_twin(fact)
-        )
+        return table.has_twin(fact, other_names, told)
     objects, subjects = table.ends
     end_sets = [
         objects[source, label] if asks_for_object else subjects[label, target] for source, label, target in fact.edges

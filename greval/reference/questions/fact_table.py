@@ -16,7 +16,7 @@ from greval.reference.questions.facts import (
     IndexText,
     begins_with_verb,
     compile_phrase,
-    list_telling_words,
+    list_unnamed_words,
 )
 from greval.reference.questions.mentions import NameMention, is_person, is_place, list_distinctive_parts, read_mention
 from greval.reference.questions.records import (
@@ -173,8 +173,8 @@ class FactTable:
 
     def means_one_thing(self, name: str, first: StatedFact, second: StatedFact) -> bool:
         """Return whether a name means the same in two facts; that of a person in one word may not, in two documents."""
-        is_first_name = " " not in name and self.get_kind(name) == "person"
-        return not self.is_shared(name) and (first.document == second.document or not is_first_name)
+        is_part = (" " not in name and self.get_kind(name) == "person") or name in self.text.bearers
+        return not self.is_shared(name) and (first.document == second.document or not is_part)
 
     def has_rival(self, predicate: str, name: str, ignored: Iterable[str], *, name_first: bool) -> bool:
         """Return whether a sentence, other than the known ones, has a name before or after the predicate's main word.
@@ -221,12 +221,21 @@ class FactTable:
             evidence=(fact,),
         )
 
-    def has_twin(self, fact: StatedFact) -> bool:
-        """Return whether another sentence has the two longest words of a fact's clause."""
-        first, second, *_ = *sorted(list_telling_words(fact.clause), key=len, reverse=True), "", ""
-        ignored = {text.casefold() for text in self.list_descriptions({fact.subject}, of_both_ends=False)}
-        ignored.add(fact.sentence.casefold())
-        return any(first in sentence and second in sentence and sentence not in ignored for sentence in self.sentences)
+    def has_twin(self, fact: StatedFact, names: Sequence[str], told: Iterable[str]) -> bool:
+        """Return whether another sentence has the words that identify a fact, and one of the other names in it.
+
+        These are its three longest words, or two if it has another name. Sentences that are `told` state the fact.
+        """
+        longest = sorted(list_unnamed_words(fact.clause, fact.names), key=len, reverse=True)
+        words = [find_stem(word) for word in longest[: 2 if names else 3]] or [find_stem(fact.clause)]
+        phrases = [compile_phrase(form) for name in names for form in self.text.list_names(name)]
+        ignored = {*map(str.casefold, (*told, *self.list_descriptions({fact.subject}, of_both_ends=False)))}
+        return any(
+            all(word in sentence for word in words)
+            and (not phrases or any(phrase.search(sentence) for phrase in phrases))
+            and sentence not in ignored
+            for sentence in self.sentences
+        )
 
 
 def find_stem(predicate: str) -> str:
@@ -260,12 +269,13 @@ def build_gold(
     """
     edges: tuple[Edge, ...] = tuple(dict.fromkeys(edge for fact in facts for edge in fact.edges))
     ends = {end for source, _, target in edges for end in (source, target)}
-    nodes = dict.fromkeys(name for fact in facts for name in (fact.subject, *fact.names))
+    nodes = dict.fromkeys(text.get_bearer(name) for fact in facts for name in (fact.subject, *fact.names))
+    answer, *hidden = map(text.get_bearer, (answer, *hidden))
     if edges and (not answer or answer in ends):
         nodes = dict.fromkeys(name for name in nodes if name in ends)
     else:
         edges = ()
-    candidates = [*nodes] if mentioned is None else mentioned
+    candidates = [*nodes] if mentioned is None else [*map(text.get_bearer, mentioned)]
     start = tuple(name for name in candidates if name in nodes and name != answer and name not in hidden)
     essential = tuple(dict.fromkeys(fact.document for fact in facts))
     aliases = {name: text.list_names(name)[1:] for name in nodes if text.list_names(name)[1:]}

@@ -12,7 +12,14 @@ from greval.records.case import Gold
 from greval.reference.questions.counts import COUNT_PATTERNS, take_turns
 from greval.reference.questions.descriptions import DESCRIPTION_DRAWERS
 from greval.reference.questions.fact_table import FactTable, build_gold, find_role, find_stem
-from greval.reference.questions.facts import NAME_END, PREPOSITIONS, begins_with_verb, compile_phrase, has_phrase
+from greval.reference.questions.facts import (
+    NAME_END,
+    PREPOSITIONS,
+    begins_with_verb,
+    compile_phrase,
+    has_phrase,
+    list_unnamed_words,
+)
 from greval.reference.questions.records import NOT_STATED, CountPattern, DraftQuestion, QuestionType, StatedFact
 from greval.reference.questions.templates import (
     ask_for_object,
@@ -25,7 +32,7 @@ from greval.reference.questions.templates import (
 
 MAX_NESTED_WORDS, MAX_JOINED_WORDS = 10, 11
 """The most words of a clause that stands within another one, and of one that is joined with another one."""
-MAX_USES = 2
+MAX_USES = 1
 """The number of intersections that one fact may be part of."""
 MAX_TRIED_NAMES = 200
 """How many other names are tried for a question that the documents do not answer."""
@@ -243,8 +250,8 @@ def _draw_document_counts(table: FactTable) -> Iterator[DraftQuestion]:
 def _find_mentions(table: FactTable, name: str) -> Mapping[str, StatedFact]:
     """Return the first sentence of each document that names an entity; empty if the name may mean several things.
 
-    It may if it is one word and neither a place nor typed, if it is part of several longer names, or if a document has
-    only a part of it.
+    It may if it is one word and neither a place nor typed, if it is a person's name with a title, if it is part of
+    several longer names, or if a document has only a part of it.
     """
     first: dict[str, StatedFact] = {}
     documents: set[str] = set()
@@ -255,7 +262,7 @@ def _find_mentions(table: FactTable, name: str) -> Mapping[str, StatedFact]:
             first[document] = StatedFact(
                 subject=name, clause="", chunk=mention.chunk, document=document, sentence=mention.sentence
             )
-    is_vague = " " not in name and table.get_kind(name) in {"", "person"}
+    is_vague = (" " not in name and table.get_kind(name) in {"", "person"}) or name in table.text.bearers
     return {} if is_vague or first.keys() != documents or table.is_shared(name) else first
 
 
@@ -285,7 +292,9 @@ def _draft_absent(table: FactTable, fact: StatedFact, substitute: str) -> DraftQ
     replaced = fact.object or (fact.names[0] if len(fact.names) == 1 else "")
     role = find_role(fact.clause, replaced) if replaced else ""
     has_role = (role, substitute) in table.roles if role else bool(fact.predicate)
-    if not replaced or not has_role or not table.can_stand_for(substitute, replaced, fact.clause):
+    # That nobody "left" a place cannot be told from a story, where people come and go without a word of it.
+    is_told = table.get_kind(fact.subject) != "person" or len(list_unnamed_words(fact.clause, fact.names)) > 1
+    if not replaced or not has_role or not is_told or not table.can_stand_for(substitute, replaced, fact.clause):
         return None
     predicate = fact.predicate or fact.clause.partition(replaced)[0]
     clause = re.sub(rf"{compile_phrase(replaced).pattern}{NAME_END}", substitute, fact.clause)

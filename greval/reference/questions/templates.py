@@ -91,6 +91,9 @@ def front_verb(subject: str, predicate: str) -> str | None:
         'does bell read the gauge at'
     """
     verb, _, tail = predicate.partition(" ")
+    # "What is Surry the garden of?" is no English.
+    if verb in AUXILIARIES and tail.startswith(("a ", "an ", "the ")):
+        return None
     if verb in AUXILIARIES and verb not in NOT_FRONTED:
         return f"{verb} {subject} {tail}".strip() if tail else None
     base = find_base_form(verb)
