@@ -44,8 +44,8 @@ RULES_VERSION = "4"
 MAX_STATEMENTS = 12
 """The most statements of one sentence: a list of many names would have as many as it has pairs of names."""
 MAX_PREDICATE_WORDS = 6
-MAX_WRAPPED = 100
-"""The most characters of a line of wrapped text; longer ones are paragraphs or lines of a log."""
+MIN_WRAPPED, MAX_WRAPPED = 45, 100
+"""The characters of the longest line of wrapped text: shorter lines are a list, longer ones paragraphs or a log."""
 MAX_LEAD = 4
 """The most characters in front of the name with which a sentence begins: an article, a quotation mark."""
 
@@ -140,8 +140,8 @@ def extract_with_rules(chunk: IndexedChunk, schema: GraphSchema | None = None) -
 def _list_lines(text: str) -> list[str]:
     """List the sentences of a text, and the lines within them; a line that was wrapped goes on with the next one.
 
-    It was if all lines are short, and this one had no room for the first word of the next, or is long and the next one
-    begins in lower case.
+    It was if the longest line is as long as those of books, and if this one had no room for the first word of the next,
+    or is long and the next one begins in lower case.
     """
     width = max(map(len, text.splitlines()), default=0)
     lines: list[str] = []
@@ -149,7 +149,7 @@ def _list_lines(text: str) -> list[str]:
         room = width + 1
         for line in filter(None, map(str.strip, part.split("\n"))):
             continues = room <= len(line.split()[0]) or (line[0].islower() and 2 * room < width)
-            if width <= MAX_WRAPPED and continues:
+            if MIN_WRAPPED <= width <= MAX_WRAPPED and continues:
                 lines[-1] = f"{lines[-1]} {line}"
             else:
                 lines.append(line)

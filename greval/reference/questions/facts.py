@@ -447,7 +447,7 @@ def _is_specific(text: IndexText, clause: str, names: Sequence[str]) -> bool:
 
 
 def list_unnamed_words(clause: str, names: Sequence[str]) -> list[str]:
-    """List the telling words of a clause that are neither words of these names nor adverbs."""
+    """List the long words of a clause that are neither words of these names nor adverbs, in lower case."""
     named = {word for name in names for word in list_telling_words(name)}
     return [word for word in list_telling_words(clause) if word not in named and not word.endswith("ly")]
 

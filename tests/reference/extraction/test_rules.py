@@ -123,6 +123,14 @@ def test_a_text_that_does_not_name_its_title_is_not_related_to_it():
     assert not [each for each in extraction.statements if "Bleak House" in {each.subject, each.object}]
 
 
+def test_names_go_on_over_the_lines_of_wrapped_text():
+    """A line without room for the next word goes on; a short line, as of a table, ends."""
+    wrapped = "At last they found the tall and silent Ines\nMarrow, who was then in the old harbour of the\nGrey Gull."
+    assert names_of(extract(wrapped)) == ["Ines Marrow", "Grey Gull"]
+    listed = "owner of this old ferry: Team Petrel\nLumm: port"
+    assert "Team Petrel" in names_of(extract(listed))
+
+
 def test_a_sentence_has_a_limited_number_of_statements():
     """A list of a hundred names does not have as many statements as it has pairs."""
     text = "Ada met " + ", ".join(f"Person{chr(65 + n % 26)} Name{chr(65 + n // 26)}" for n in range(100)) + "."
