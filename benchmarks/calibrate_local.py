@@ -27,6 +27,7 @@ import json
 import math
 import os
 import random
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -46,11 +47,11 @@ from greval import Case, Judge, load_metric
 from greval.judging.metric_judge import MetricJudge
 from greval.judging.model.calibrations import CALIBRATIONS_FILE, read_calibrations
 from greval.judging.model.client import JudgeClient
-from greval.judging.model.item_features import FEATURES, FeatureName
+from greval.judging.model.item_features import FEATURES
 from greval.judging.model.local_answers import WEIGHED_ALTERNATIVES
 from greval.judging.model.value_first import ValueFirst
 from greval.judging.reply_json import compute_value_probabilities
-from greval.metrics.computed.shared_words import share_words
+from greval.metrics.computed.shared_words import list_content_words, share_words
 from greval.metrics.library import find_metric
 from greval.records.case import Chunk
 from greval.records.metric_input import Item, compute_fingerprint, list_items
@@ -71,6 +72,8 @@ WORD_METRICS = {
     "claims": ("answer_words-context",),
 }
 """The computed metrics that are rules of one line, by kind."""
+NO_CALIBRATION: Mapping[str, object] = {"slope": 1.0, "intercept": 0.0, "weights": {}}
+SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 LEAST = 1e-6
 """Keeps log-probabilities finite where a value is not among the likely tokens."""
 
@@ -99,14 +102,18 @@ class LabelledItem(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A kind of item: its metric with the worst value, the features, and the items of a part, of so many questions."""
+    """A kind of item: its metric with the worst value, the features, and the items of a part, of so many questions.
+
+    A calibration that is not `shipped` is only measured: the model alone decides.
+    """
 
     metric: str
     worst: str
-    features: Sequence[FeatureName]
+    features: Sequence[str]
     read: Callable[[str, int], Iterator[LabelledItem]]
     sizes: Mapping[str, int]
     data: str
+    shipped: bool = True
 
 
 def main() -> None:
@@ -125,7 +132,8 @@ def main() -> None:
             asyncio.run(read_odds(name, args.part, args.out))
     elif args.step == "fit":
         calibrations = {name: stored.model_dump(mode="json") for name, stored in read_calibrations().items()}
-        for fitted in (fit(name, args.out) for name in kinds):
+        for name in kinds:
+            fitted = fit(name, args.out) | ({} if KINDS[name].shipped else NO_CALIBRATION)
             shipped = calibrations.get(str(fitted["metric"]), {})
             if args.check and any(shipped.get(field) != value for field, value in fitted.items() if field != "date"):
                 sys.exit(
@@ -209,6 +217,23 @@ def read_claims(part: str, size: int) -> Iterator[LabelledItem]:
             yield LabelledItem(row["id"], case, None, label == "supported", "written")
 
 
+def measure_words_together(case: Case, _: Item | None) -> float:
+    """Return 1 less the share of a sentence's words that are in the context, but in another passage than most of them.
+
+    The sentence of the answer for which this is lowest counts: a wrong claim often joins what several passages say.
+    """
+    passages = [frozenset(list_content_words(chunk.text or "")) for chunk in case.chunks or ()]
+    context = frozenset[str]().union(*passages)
+    shares = [1.0]
+    for words in map(list_content_words, SENTENCE_END.split(case.answer or "")):
+        together = max((len(words & passage) for passage in passages), default=0)
+        shares.append(1 - (len(words & context) - together) / max(1, len(words)))
+    return min(shares)
+
+
+MEASURES: Mapping[str, Callable[[Case, Item | None], float]] = {**FEATURES, "words together": measure_words_together}
+
+
 def pick_chunks(row: Mapping[str, Any]) -> tuple[Chunk, ...]:
     """Return the gold passages of a question and two others, in their order."""
     others = [passage["title"] for passage in row["passages"] if passage["title"] not in row["gold_titles"]]
@@ -243,6 +268,7 @@ KINDS: dict[str, Kind] = {
         read_claims,
         {"dev": 40, "heldout": 40},
         "GraphRAG-Bench, Novel-47558, and HotpotQA",
+        shipped=False,
     ),
 }
 
@@ -303,7 +329,7 @@ def read_items(name: str, part: str, folder: Path) -> list[LabelledItem]:
 def build_table(name: str, items: Sequence[LabelledItem], stored: Mapping[str, Mapping[str, float]]) -> Table:
     """Build the columns of items."""
     kind = KINDS[name]
-    rows = [[FEATURES[feature](item.case, item.find_part()) for feature in kind.features] for item in items]
+    rows = [[MEASURES[feature](item.case, item.find_part()) for feature in kind.features] for item in items]
     return Table(
         np.array([item.label for item in items]),
         np.array([item.question for item in items]),
@@ -387,10 +413,11 @@ def test(name: str, folder: Path) -> None:
         tables[part] = build_table(name, items, stored)
         for source in sorted({item.source for item in items} - {""}):
             tables[f"{part}, {source}"] = build_table(name, [item for item in items if item.source == source], stored)
-    calibration = read_calibrations()[KINDS[name].metric]
+    shipped = read_calibrations()[KINDS[name].metric].coefficients
+    calibration: Mapping[str, Any] = shipped if KINDS[name].shipped else fit(name, folder)
     for part, table in tables.items():
-        weights = np.array([calibration.weights[feature] for feature in KINDS[name].features])
-        calibrated = calibration.slope * table.odds + table.features @ weights + calibration.intercept > 0
+        weights = np.array([calibration["weights"][feature] for feature in KINDS[name].features])
+        calibrated = calibration["slope"] * table.odds + table.features @ weights + calibration["intercept"] > 0
         ways = {"model alone": table.odds > 0, "all good": np.ones_like(table.labels)}
         for rule, numbers in table.rules.items():
             limits = np.unique(dev.rules[rule])
@@ -436,7 +463,7 @@ def list_rules(kind: str) -> dict[str, Callable[[LabelledItem], float]]:
         for name in WORD_METRICS[kind]
     }
     for feature in KINDS[kind].features:
-        metrics[f"{feature} alone"] = lambda item, name=feature: FEATURES[name](item.case, item.find_part())
+        metrics[f"{feature} alone"] = lambda item, name=feature: MEASURES[name](item.case, item.find_part())
     if kind == "claims":
         metrics["words in one passage"] = lambda item: max(
             share_words(item.case.answer or "", chunk.text or "") or 0.0 for chunk in item.case.chunks or ()

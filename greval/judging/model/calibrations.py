@@ -38,7 +38,8 @@ class Calibration(Record):
     `definition` is the fingerprint of the metric without a judge, `tokens` are the numbers of those that begin the
     worst `value` and no other. `slope` is the weight of the model's log-odds, `weights` are those of the numbers of an
     item. `data`, `command` and `date` say how they were fitted. `equal_rule` names the rule of one line, if there is
-    one, that the calibrated judge was not clearly better than on data on which nothing was chosen.
+    one, that the calibrated judge was not clearly better than on data on which nothing was chosen. Without `weights`
+    the model decides alone: nothing that was tried made it better.
     """
 
     metric: str

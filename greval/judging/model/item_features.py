@@ -26,11 +26,9 @@ FeatureName = Literal[
     "rare question words",
     "rare question words above mean",
     "named by question",
-    "words together",
 ]
 OPENING = re.compile(r"[^.,;:(\n]{1,60}")
 """The opening of a passage, which often names what it is about."""
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 def _measure_expected_words(case: Case, _: Item | None) -> float:
@@ -55,21 +53,6 @@ def _measure_rare_words_above_mean(case: Case, item: Item | None) -> float:
 
 def _measure_naming(case: Case, item: Item | None) -> float:
     return _weigh_openings(case.question, _list_chunk_texts(case)).get(_join_texts(item), 0.0)
-
-
-def _measure_words_together(case: Case, _: Item | None) -> float:
-    """Return 1 less the share of a sentence's words that are in the context, but in another part than most of them.
-
-    The sentence of the answer for which this is lowest counts: a wrong claim often joins what several passages say.
-    """
-    items: tuple[Item, ...] = (*(case.chunks or ()), *(case.triples or ()))
-    parts = [_list_words(_join_texts(item)) for item in items]
-    context = frozenset[str]().union(*parts)
-    shares = [1.0]
-    for words in map(list_content_words, SENTENCE_END.split(case.answer or "")):
-        together = max((len(words & part) for part in parts), default=0)
-        shares.append(1 - (len(words & context) - together) / max(1, len(words)))
-    return min(shares)
 
 
 def _join_texts(item: Item | None) -> str:
@@ -119,6 +102,5 @@ FEATURES: Mapping[FeatureName, Callable[[Case, Item | None], float]] = {
     "rare question words": _measure_rare_words,
     "rare question words above mean": _measure_rare_words_above_mean,
     "named by question": _measure_naming,
-    "words together": _measure_words_together,
 }
 """Every feature: a function of a case and of the item, which is None for the case as a whole."""

@@ -96,6 +96,7 @@ def build_local_strategy(metric: JudgedMetric, judge: Judge, label: str, tier: T
     # calibrations were fitted for prompts in this form, and must not change the tokens of a reason
     is_measured = weighed_values and value_first and judge.prompt_start != "case" and not metric.examples
     calibration = find_calibration(metric, label) if is_measured and judge.calibration else None
+    calibration = calibration if calibration and calibration.weights else None
     has_limit = judge.max_tokens is None and metric.reason_depth != "brief"
     question = AnswerFormat(
         metric.name,

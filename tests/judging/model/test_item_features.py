@@ -12,11 +12,6 @@ PASSAGES = Case(
     question="Who built the harbour of Ada?",
     chunks=["Ada, a town, was planned by Bo.", "Bo was an engineer.", "Tea is a drink."],
 )
-CLAIMS = Case(
-    question="Who built it?",
-    answer="Bo planned Ada. Bo, an engineer in Rome, planned Ada.",
-    chunks=["Ada, a town, was planned by Bo.", "Bo was an engineer.", "Tea is a drink."],
-)
 TRIPLE = Case(question="Who built the harbour?", triples=[["Bo", "built", "harbour"]])
 
 
@@ -30,8 +25,6 @@ TRIPLE = Case(question="Who built the harbour?", triples=[["Bo", "built", "harbo
         # the first is named by the question, and has one of two words of the opening of the second
         ("named by question", PASSAGES, [1.0, 1 / 2, 0.0]),
         ("triple words in question", TRIPLE, [2 / 3]),
-        # of the five words of the second sentence, one is only in another passage than most, and one in none
-        ("words together", CLAIMS, [4 / 5]),
     ],
 )
 def test_a_number_is_that_of_the_item(name, case, expected):

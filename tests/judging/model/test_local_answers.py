@@ -65,6 +65,14 @@ def test_a_calibration_is_sent_with_each_call_and_is_part_of_the_fingerprint(jud
     assert ("calibration" in judging.settings) == is_calibrated
 
 
+def test_where_no_calibration_is_better_the_model_decides_alone():
+    """Only the rule that is as good as the model on claims is stored, to be told before a run."""
+    judging = MetricJudge(load_metric("faithfulness"), JudgeClient(Judge("local")))
+    assert judging.strategy.build_question(CASE, ()).logit_bias == {}
+    assert "calibration" not in judging.settings
+    assert read_calibrations()["faithfulness"].equal_rule
+
+
 def test_each_item_has_a_shift_of_its_own():
     """A passage with rare words of the question is called irrelevant less easily than one without."""
     calibration = read_calibrations()["chunk_evaluation"]
