@@ -145,7 +145,7 @@ def _add_langserve(app: FastAPI) -> None:
         return
     from greval.serve.routes import langserve
 
-    app.state.handlers = langserve.cache_handlers(app.state.service, app.state.runner)
+    app.state.handlers = langserve.cache_handlers(app.state.runner)
     app.include_router(langserve.router)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -19,7 +18,7 @@ from greval.serve.schemas.metrics import Yaml
 from greval.serve.schemas.requests import INTEGRAL, MAX_METRICS, MetricName, ShortText, StrictRequest
 from greval.serve.service import Service, Tenant, TheService
 from greval.serve.state.metric_library import LibraryMetric
-from greval.serve.state.metric_runner import JudgingOrder, MetricRunner, TheTenantMetrics, format_judged
+from greval.serve.state.metric_runner import JudgingOrder, MetricRunner, TheTenantMetrics
 from greval.serve.state.metric_texts import parse_metric_texts
 
 router = APIRouter(prefix="/v1", tags=["evaluate"])
@@ -96,16 +95,11 @@ async def _judge(
     return EvaluationResponse(results=results, unread=unread, notice=notice).model_dump_json(), results
 
 
-def evaluate_in_child(order: JudgingOrder, content: bytes) -> str:
+async def evaluate_in_child(
+    runner: MetricRunner, metrics: Sequence[LibraryMetric], order: JudgingOrder, content: bytes
+) -> tuple[str, list[Result]]:
     """Judge the cases of the body of a request in a child process."""
-
-    async def judge() -> str:
-        runner, metrics = order.open()
-        body = EvaluateRequest.model_validate_json(content)
-        response, results = await _judge(body, runner, order.tenant, metrics)
-        return format_judged(results, response)
-
-    return asyncio.run(judge())
+    return await _judge(EvaluateRequest.model_validate_json(content), runner, order.tenant, metrics)
 
 
 async def _read_unsaved(service: Service, tenant: Tenant, texts: Sequence[str]) -> list[LibraryMetric]:

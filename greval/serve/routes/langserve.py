@@ -7,8 +7,7 @@ playground (it writes descriptions unescaped into its page), and nothing that sh
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, cast
@@ -23,7 +22,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from greval._util.concurrency import run_workers
 from greval.datasets.case_records import CaseLike
-from greval.judging.metric_runnable import CaseRunnable, MetricRunnable
+from greval.judging.metric_runnable import CaseRunnable
 from greval.records.case import Case
 from greval.records.record import Record
 from greval.records.result import Result
@@ -31,7 +30,7 @@ from greval.serve.middleware.request_body import LARGE_BODY
 from greval.serve.problems import build_fault, build_invalid_request_error, describe_errors
 from greval.serve.schemas.cases import build_case_schema, build_input_schema, check_limits, parse_cases
 from greval.serve.schemas.requests import INTEGRAL, ShortText
-from greval.serve.service import Service, Tenant, TheService
+from greval.serve.service import Tenant, TheService
 from greval.serve.settings import ServerLimits
 from greval.serve.state.metric_library import LibraryMetric
 from greval.serve.state.metric_runner import (
@@ -39,7 +38,6 @@ from greval.serve.state.metric_runner import (
     MetricRunner,
     PathName,
     TheTenantMetrics,
-    format_judged,
 )
 
 router = APIRouter(prefix="/metrics", tags=["langserve"])
@@ -267,7 +265,7 @@ def parse_sent_cases(sent: list[Any], limits: ServerLimits, field: str) -> SentC
     return SentCases(cases=tuple(parse_cases(sent, field)))
 
 
-def cache_handlers(service: Service, runner: MetricRunner) -> Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]:
+def cache_handlers(runner: MetricRunner) -> Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]:
     """Return a function that returns LangServe's handler of a tenant's metric, created once because it takes a while.
 
     The metric is the last one, after those that it builds on.
@@ -276,7 +274,7 @@ def cache_handlers(service: Service, runner: MetricRunner) -> Callable[[Tenant, 
     @lru_cache(maxsize=MAX_HANDLERS)
     def create_handler(tenant: Tenant, metrics: tuple[LibraryMetric, ...]) -> APIHandler:
         return APIHandler(
-            RemoteMetric(service, runner, tenant, metrics),
+            RemoteMetric(runner, tenant, metrics),
             path=f"/{metrics[-1].metric.name}",
             prefix=router.prefix,
             config_keys=("configurable",),
@@ -292,17 +290,14 @@ class RemoteMetric(CaseRunnable):
     A call's callbacks never reach the judge, so that prompts stay on the server.
     """
 
-    def __init__(
-        self, service: Service, runner: MetricRunner, tenant: Tenant, metrics: tuple[LibraryMetric, ...]
-    ) -> None:
+    def __init__(self, runner: MetricRunner, tenant: Tenant, metrics: tuple[LibraryMetric, ...]) -> None:
         self.name = metrics[-1].metric.name
-        self._service = service
         self._runner, self._tenant, self._metrics = runner, tenant, metrics
 
     @property
     def config_specs(self) -> list[ConfigurableFieldSpec]:
         """The configurable fields of a call, from which the schema of the config is built."""
-        names = tuple(self._service.models)
+        names = tuple(self._runner.service.models)
         kind: Any = Literal[names] if names else str
         text = "one of the server's judges; the first if none is named"
         return [ConfigurableFieldSpec(JUDGE_FIELD, kind | None, name=JUDGE_FIELD, description=text)]
@@ -332,50 +327,39 @@ class RemoteMetric(CaseRunnable):
         return [results[number] for number in range(len(inputs))]
 
     async def _judge_cases(self, inputs: Sequence[CaseLike], judge: str | None) -> list[Result]:
-        """Judge cases by one judge, and count the results with those that they build on.
-
-        LangServe passes the fields of the cases that the route has parsed.
-        """
+        """Judge cases by one judge; LangServe passes the fields of the cases that the route has parsed."""
         cases = [Case.model_validate(case) for case in inputs]
         lines = [case.model_dump_json() for case in cases]
         if not self._runner.is_light(self._metrics, judge, sum(map(len, lines)), len(lines)):
             content = await self._runner.judge_in_child(self._tenant, self._metrics, judge, invoke_in_child, lines)
             return _RESULTS.validate_json(content)
-        results = await _invoke_all(self._runner.get_runnable(self._tenant, judge, self._metrics), cases)
-        for row in _list_all(results):
-            self._service.counters.count_result(row)
-        return results
+        return _nest_results(await _judge_last(self._runner, self._tenant, self._metrics, judge, cases), self._metrics)
 
 
-async def _invoke_all(runnable: MetricRunnable, cases: Sequence[Case]) -> list[Result]:
-    """Judge cases concurrently; if the caller cancels, all of them end."""
-    runnable, results = runnable.for_batch(), dict[int, Result]()
-
-    async def invoke(number: int, case: Case) -> None:
-        results[number] = await runnable.ainvoke(case)
-
-    await run_workers(invoke(number, case) for number, case in enumerate(cases))
-    return [results[number] for number in range(len(cases))]
+async def _judge_last(
+    runner: MetricRunner, tenant: Tenant, metrics: Sequence[LibraryMetric], judge: str | None, cases: Sequence[Case]
+) -> list[Result]:
+    """Judge cases by the last of the metrics and, as far as it needs them, by those that it builds on."""
+    asked = {metrics[-1].metric.name}
+    return await runner.judge_cases(tenant, cases, metrics, judge=judge, repeats=1, requested=asked)
 
 
-def _list_all(results: Iterable[Result]) -> list[Result]:
-    """List results with those that they build on."""
-    return [row for result in results for row in (*result.built_on, result)]
+def _nest_results(rows: Sequence[Result], metrics: Sequence[LibraryMetric]) -> list[Result]:
+    """Return the result of the last metric for each case, with those that it builds on."""
+    groups = zip(*[iter(rows)] * len(metrics), strict=True)
+    return [result.replace(built_on=tuple(built_on)) for *built_on, result in groups]
 
 
 _RESULTS: TypeAdapter[list[Result]] = TypeAdapter(list[Result])
 
 
-def invoke_in_child(order: JudgingOrder, lines: Sequence[str]) -> str:
+async def invoke_in_child(
+    runner: MetricRunner, metrics: Sequence[LibraryMetric], order: JudgingOrder, lines: Sequence[str]
+) -> tuple[str, list[Result]]:
     """Judge cases, each a text of JSON, by the last metric of an order in a child process."""
-
-    async def invoke() -> str:
-        runner, metrics = order.open()
-        cases = [Case.model_validate_json(line) for line in lines]
-        results = await _invoke_all(runner.get_runnable(order.tenant, order.judge, metrics), cases)
-        return format_judged(_list_all(results), _RESULTS.dump_json(results).decode())
-
-    return asyncio.run(invoke())
+    cases = [Case.model_validate_json(line) for line in lines]
+    rows = await _judge_last(runner, order.tenant, metrics, order.judge, cases)
+    return _RESULTS.dump_json(_nest_results(rows, metrics)).decode(), rows
 
 
 def _get_judge_name(config: Mapping[str, Any]) -> str | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from typing import Annotated, NamedTuple, TypeVar, TypeVarTuple
+from typing import Annotated, Any, NamedTuple, TypeVar, TypeVarTuple
 
 from fastapi import Depends, Path, Request
 from fastapi.concurrency import run_in_threadpool
@@ -25,7 +25,7 @@ from greval.records.case import Case
 from greval.records.metric import Metric, ReasonDepth, set_reason_depth
 from greval.records.result import Failed, Failure, Result
 from greval.runs.judges import JudgeModel, is_same_judge
-from greval.runs.runnable import compile_metric, compile_metrics
+from greval.runs.runnable import compile_metrics
 from greval.runs.worker import JudgingLoop, MemoryLog
 from greval.serve.call_limit import GrantedSlots, RequestedSlot
 from greval.serve.problems import ServeError
@@ -93,20 +93,14 @@ def _send_sign(descriptor: int) -> None:
         os.write(descriptor, ASKED)
 
 
-def format_judged(results: Iterable[Result], content: str) -> str:
-    """Return what a child process that judges answers: counts of the results in a line, and the content."""
-    return f"{_COUNTS.dump_json(count_results(results)).decode()}\n{content}"
-
-
 class MetricRunner:
     """Compiles metrics for judges, and judges cases with them."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
         self._clients: list[tuple[Tenant, JudgeModel, JudgeClient]] = []
-        # Both return the same objects each time.
-        self.get_runnable = lru_cache(maxsize=MAX_RUNNABLES)(self._compile)
-        self._get_runnables = lru_cache(maxsize=MAX_RUNNABLES)(self._compile_all)
+        # It returns the same objects each time.
+        self.get_runnables = lru_cache(maxsize=MAX_RUNNABLES)(self._compile_all)
 
     def open_judge(self, tenant: Tenant, judge: str | None) -> tuple[JudgeClient, CallContext]:
         """Return the client of a judge by the server's name of it, the first by default, and the context of its calls.
@@ -163,7 +157,7 @@ class MetricRunner:
         If the judge stopped working, the remaining results are failures. It raises the errors of `check_ready`.
         """
         await self.check_ready(tenant, judge, *metrics)
-        runnables = self._get_runnables(tenant, judge, tuple(metrics), repeats)
+        runnables = self.get_runnables(tenant, judge, tuple(metrics), repeats)
         clients = [*dict.fromkeys(runnable.client for runnable in runnables.values() if runnable.client)]
         guard = RunGuard(hint=KEY_HINT, model=clients[0].label if len(clients) == 1 else "")
         work = JudgingLoop(
@@ -200,7 +194,7 @@ class MetricRunner:
         tenant: Tenant,
         metrics: Sequence[LibraryMetric],
         judge: str | None,
-        function: Callable[[JudgingOrder, *Arguments], str],
+        function: JudgeInChild[*Arguments],
         *arguments: *Arguments,
     ) -> bytes:
         """Let a child process judge by metrics (with all that they build on, in order), and return what it answers."""
@@ -210,7 +204,7 @@ class MetricRunner:
         async with self._grant_calls(tenant) as channel:
             order = JudgingOrder(self.service.child_settings, tenant, dump_metrics(definitions), judge, channel)
             content = await self.service.workers.run_to_json(
-                tenant.name, function, order, *arguments, environment=environment, waits=bool(judges)
+                tenant.name, judge_order, order, function, *arguments, environment=environment, waits=bool(judges)
             )
         counts, _, answer = content.partition(b"\n")
         self.service.counters.add_counts(_COUNTS.validate_json(counts))
@@ -236,17 +230,27 @@ class MetricRunner:
             channel.close()
             child_channel.close()
 
-    def _compile(self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...]) -> MetricRunnable:
-        """Return the last metric, which builds on those before it, as a runnable."""
-        *below, metric = (library_metric.metric for library_metric in metrics)
-        clients, meter = self.get_clients(tenant, judge, metrics), get_tenant_quotas(self.service, tenant)
-        return compile_metric(metric, built_on=below, judges=clients, meter=meter)
-
     def _compile_all(
         self, tenant: Tenant, judge: str | None, metrics: tuple[LibraryMetric, ...], repeats: int
     ) -> Mapping[str, MetricRunnable]:
         clients = self.get_clients(tenant, judge, metrics)
         return compile_metrics([library_metric.metric for library_metric in metrics], clients, repeats=repeats)
+
+
+JudgeInChild = Callable[
+    [MetricRunner, Sequence[LibraryMetric], JudgingOrder, *Arguments], Coroutine[Any, Any, tuple[str, list[Result]]]
+]
+"""A function that judges in a child process, and returns the content of the response and all results."""
+
+
+def judge_order(order: JudgingOrder, judge: JudgeInChild[*Arguments], *arguments: *Arguments) -> str:
+    """Judge in a child process, and return counts of the results in a line, and the content of the response."""
+
+    async def judge_all() -> str:
+        content, results = await judge(*order.open(), order, *arguments)
+        return f"{_COUNTS.dump_json(count_results(results)).decode()}\n{content}"
+
+    return asyncio.run(judge_all())
 
 
 def _build_part(guard: RunGuard, client: JudgeClient, clients: Sequence[JudgeClient]) -> RunGuard:

@@ -22,8 +22,8 @@ def test_runnables_and_clients_are_cached(tmp_path):
     """The same metric and judge give the same objects, because they own connections."""
     metrics = metrics_of(tmp_path, ScriptedJudge([YES]))
     runner, correctness = metrics.runner, tuple(metrics.find_all(["correctness"]))
-    assert runner.get_runnable(metrics.tenant, None, correctness) is runner.get_runnable(
-        metrics.tenant, None, correctness
+    assert runner.get_runnables(metrics.tenant, None, correctness, 1) is runner.get_runnables(
+        metrics.tenant, None, correctness, 1
     )
     first, second = (runner.get_clients(metrics.tenant, judge, correctness) for judge in (None, "scripted"))
     assert first["correctness"] is second["correctness"]
