@@ -139,6 +139,5 @@ def build_spec(name="r1") -> JobSpec:
     """Give the specification of a job."""
     request = RunRequest(dataset="d", metrics=("correctness",))
     created = datetime(2026, 1, 2, tzinfo=UTC)
-    return JobSpec(
-        id=name, tenant="", name=name, created=created, judge=None, metrics=("m",), definitions=("m",), asked=request
-    )
+    fields = {"kind": "run", "dataset": "d", "metrics": ("m",), "definitions": ("m",)}
+    return JobSpec(id=name, tenant="", name=name, created=created, judge=None, asked=request, **fields)

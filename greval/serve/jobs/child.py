@@ -13,11 +13,11 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from greval._util.concurrency import run_in_background
 from greval._util.files import write_atomically
 from greval.analysis.duel.judging import DuelOptions, duel_async
-from greval.datasets.case_reader import CaseReader
 from greval.datasets.file_identity import CaseSource
 from greval.datasets.row_faults import RowFault
 from greval.errors import GrevalError, StoppedError, StoreError
@@ -52,12 +52,13 @@ from greval.serve.jobs.queue import (
     read_job_state,
     write_job_state,
 )
+from greval.serve.jobs.requests import open_source
 from greval.serve.jobs.run_progress import add_leg, read_earlier_progress, read_staged_progress
 from greval.serve.logs import LOGGING
 from greval.serve.prometheus import count_results
 from greval.serve.service import Tenant, open_service
 from greval.serve.settings import MEGABYTE
-from greval.serve.state.datasets import find_dataset, find_dataset_file, select_rows
+from greval.serve.state.datasets import find_dataset, select_rows
 from greval.serve.state.run_paths import dump_without_paths
 from greval.serve.tenant_quotas import get_tenant_quotas
 from greval.serve.workers.child import limit_memory
@@ -203,7 +204,7 @@ class RunJob:
 
     async def _evaluate(self, request: RunRequest, metrics: Sequence[Metric], options: EvaluateOptions) -> Run:
         def read_rows() -> Iterator[Case | RowFault]:
-            return select_rows(self._open_cases(request.dataset), request.sample_ids, request.limit)
+            return select_rows(self._open_source(), request.sample_ids, request.limit)
 
         cases = find_dataset(self._tenant, request.dataset).cases
         chosen = "" if request.sample_ids is None else hash_json([*sorted(request.sample_ids)])
@@ -216,20 +217,18 @@ class RunJob:
         return await evaluate_async(read_rows(), metrics, out=self._folder, stop=self._stopped, **options)
 
     async def _duel(self, request: DuelRequest, metrics: Sequence[Metric], options: EvaluateOptions) -> Run:
-        source = self._open_cases(request.dataset) if request.dataset else self._folder.parent / (request.run or "")
         duel_options: DuelOptions = {
             **options,
             "methods": request.methods,
             "limit": request.limit,
             "out": self._folder,
         }
-        return await duel_async(source, metrics, stop=self._stopped, **duel_options)
+        return await duel_async(self._open_source(), metrics, stop=self._stopped, **duel_options)
 
     async def _probe(
         self, request: ProbeRequest, metrics: Sequence[Metric], judges: Mapping[str, JudgeModel], options: CallOptions
     ) -> str | None:
         *built_on, metric = metrics
-        cases = None if request.dataset is None else self._open_cases(request.dataset)
         probe_options: ProbeOptions = {
             **request.list_options(),
             **options,
@@ -237,7 +236,7 @@ class RunJob:
             "out": self._folder,
             "built_on": built_on,
         }
-        probe = await probe_async(metric, None, cases, stop=self._stopped, **probe_options)
+        probe = await probe_async(metric, None, self._open_source(), stop=self._stopped, **probe_options)
         write_atomically(self._folder / RESULT_FILES["probe"], dump_without_paths(probe, self._folder))
         return probe.why
 
@@ -259,8 +258,8 @@ class RunJob:
         write_atomically(self._folder / RESULT_FILES["alignment"], dump_without_paths(alignment, self._folder, run))
         return None
 
-    def _open_cases(self, dataset: str) -> CaseReader:
-        return find_dataset_file(self._tenant, dataset).open(self._order.settings.limits)
+    def _open_source(self) -> Any:  # noqa: ANN401 - the kind of job knows whether it is a run, cases or None
+        return open_source(self._tenant, self._spec, self._order.settings.limits)
 
     def _read_stages(self) -> Progress:
         """Return the progress of a probe or an alignment, over all legs."""

@@ -176,32 +176,19 @@ class JobHead(Record):
     created: datetime
     judge: str | None
     metrics: tuple[str, ...]
-    dataset: str | None
-    run: str | None
+    dataset: str | None = None
+    run: str | None = None
     reason_depth: ReasonDepth | None = None
 
 
-class JobSpec(Record):
+class JobSpec(JobHead):
     """What a job needs to be resumed after any interruption; stored in its folder before it starts.
 
     `definitions` are the metrics as they were at the start, computed ones by name.
     """
 
-    id: str
-    tenant: str
-    name: str
-    created: datetime
-    judge: str | None
-    metrics: tuple[str, ...]
     definitions: tuple[JsonValue, ...]
     asked: JobRequest
-
-    @property
-    def head(self) -> JobHead:
-        """Return what clients see of the job."""
-        fields = self.model_dump(include=JobHead.model_fields.keys() & type(self).model_fields.keys())
-        sources = {name: getattr(self.asked, name, None) for name in ("dataset", "run", "reason_depth")}
-        return JobHead(**fields, **sources, kind=self.asked.kind)
 
 
 class JobState(Record):
@@ -282,7 +269,7 @@ def write_job_state(folder: Path, state: JobState) -> None:
 def write_job_spec(folder: Path, spec: JobSpec) -> None:
     """Write what was requested, replacing an earlier request."""
     write_atomically(folder / SPEC_FILE, spec.model_dump_json())
-    write_atomically(folder / HEAD_FILE, spec.head.model_dump_json())
+    write_atomically(folder / HEAD_FILE, spec.model_dump_json(include={*JobHead.model_fields}))
 
 
 def is_run_folder(folder: Path) -> bool:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import JsonValue
 
+from greval.analysis.duel.judging import read_duel
+from greval.datasets.case_reader import CaseReader
+from greval.datasets.row_faults import RowFault
+from greval.errors import DataError
 from greval.judging.model.client import JudgeClient
 from greval.judging.model.judge import Judge
 from greval.judging.model.prices import Prices
+from greval.records.case import Case
 from greval.records.metric import Metric, needs_judge
+from greval.records.metric_input import explain_missing_needs
+from greval.runs.duels import check_preferences
 from greval.runs.judges import JudgeModel
 from greval.runs.store import Store
 from greval.serve.ids import create_id
@@ -27,21 +34,30 @@ from greval.serve.jobs.queue import (
     JobRequest,
     JobSpec,
     JobState,
+    ProbeRequest,
     ResumeRequest,
+    RunRequest,
     create_run_folder,
     read_job_spec,
     read_job_state,
     write_job_spec,
     write_job_state,
 )
-from greval.serve.problems import ServeError
-from greval.serve.service import Service, Tenant
-from greval.serve.state.datasets import find_dataset
+from greval.serve.problems import ServeError, build_fault
+from greval.serve.service import Service, Tenant, open_service
+from greval.serve.settings import ServerLimits, ServerSettings
+from greval.serve.state.datasets import find_dataset, find_dataset_file, select_rows
 from greval.serve.state.metric_library import dump_metrics
+from greval.serve.state.run_paths import hide_paths_in_errors
 from greval.serve.tenant_quotas import TenantQuotas, get_tenant_quotas
+from greval.trust.alignment.api import forecast_align
+from greval.trust.probing.api import forecast_probe
+from greval.trust.probing.stages import ProbeOptions
 
 MAX_QUEUED = 100
 """The most waiting and running jobs of a tenant."""
+NO_FOLDER = Path("no run")
+"""A forecast of a job that has no folder yet; nothing is read or written there."""
 
 
 def build_job_spec(service: Service, tenant: Tenant, request: JobRequest, metrics: Sequence[Metric]) -> JobSpec:
@@ -53,9 +69,11 @@ def build_job_spec(service: Service, tenant: Tenant, request: JobRequest, metric
         id=create_id(name),
         tenant=tenant.name,
         name=name,
+        kind=request.kind,
         created=datetime.now(UTC),
         judge=judge,
         metrics=tuple(metric.name for metric in metrics),
+        **request.model_dump(include={"dataset", "run", "reason_depth"}),
         definitions=tuple(dump_metrics(metrics)),
         asked=request,
     )
@@ -75,6 +93,72 @@ def _check_source(tenant: Tenant, request: JobRequest) -> str:
     if request.dataset is None:
         return ""
     return find_dataset(tenant, request.dataset).name
+
+
+def open_source(tenant: Tenant, spec: JobSpec, limits: ServerLimits) -> CaseReader | Path | None:
+    """Open what a job reads: a data set, or the folder of a run; None if it has cases of its own."""
+    if spec.dataset is not None:
+        return find_dataset_file(tenant, spec.dataset).open(limits)
+    return None if spec.run is None else tenant.runs / spec.run
+
+
+def check_job(settings: ServerSettings, tenant: Tenant, spec: JobSpec) -> None:
+    """Raise the error by which a job would end at once, or `ServeError` (409) if all of it would be skipped.
+
+    The server calls it in a child process.
+    """
+    service, request = open_service(settings), spec.asked
+    metrics = [service.library.restore(definition) for definition in spec.definitions]
+    source = open_source(tenant, spec, settings.limits)
+    with hide_paths_in_errors(*([source] if isinstance(source, Path) else [])):
+        match request, source:
+            case RunRequest(), CaseReader():
+                requested = [metric for metric in metrics if metric.name in request.metrics]
+                rows = select_rows(source, request.sample_ids, request.limit)
+                is_empty = _check_needs(f"case of the data set {request.dataset!r}", requested or metrics, rows)
+                if is_empty and request.sample_ids:
+                    expected = f"a case with one of the ids in sample_ids, such as {request.sample_ids[0][:64]!r}"
+                    raise DataError(f"{source.name}: expected {expected}; found none")
+            case DuelRequest(), CaseReader() | Path():
+                check_preferences(metrics)
+                pairs, _ = read_duel(source, metrics, request.methods, request.limit)
+                _check_needs(f"pair of {source.name!r}", metrics, pairs)
+            case ProbeRequest(), CaseReader() | None:
+                *built_on, metric = metrics
+                options: ProbeOptions = {
+                    **request.list_options(),
+                    "judges": service.choose_judges(metrics, spec.judge),
+                    "built_on": built_on,
+                    "out": NO_FOLDER,
+                }
+                forecast_probe(metric, None, source, **options)
+            case AlignRequest(), Path():
+                judge = service.choose_judge(metrics[-1], spec.judge)
+                forecast_align(source, metrics[-1], judge, **request.list_options())
+
+
+def _check_needs(what: str, metrics: Sequence[Metric], rows: Iterable[Case | RowFault]) -> bool:
+    """Raise `ServeError` (409) if each of the metrics is skipped for every case; return whether there is no row.
+
+    `what` is what each row is. The reasons are those of the first case. Reading ends at the first case that is judged.
+    """
+    reasons: dict[str, str] = {}
+    is_empty = True
+    for case in rows:
+        is_empty = False
+        if not isinstance(case, Case):
+            continue
+        for metric in metrics:
+            # Nothing is computed: that may take as long as the run.
+            reason = None if case.error is not None else explain_missing_needs(metric, case)
+            if reason is None:
+                return False
+            reasons.setdefault(metric.name, reason)
+    if reasons:
+        faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in reasons.items()]
+        lines = "; ".join(fault.message for fault in faults)
+        raise ServeError("metrics_unservable", f"metrics: no {what} has what one of them needs: {lines}", faults=faults)
+    return is_empty
 
 
 def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:

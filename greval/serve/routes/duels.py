@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Response
 
 from greval.analysis.duel.api import summarise_duel
-from greval.analysis.duel.judging import read_duel
 from greval.analysis.duel.records import Duel
 from greval.report.duel import describe_preferences
-from greval.runs.duels import check_preferences
-from greval.serve.jobs.info import find_judged_folder
-from greval.serve.jobs.queue import DuelRequest, JobSpec, RunInfo
+from greval.serve.jobs.queue import DuelRequest, RunInfo
 from greval.serve.problems import describe_errors
 from greval.serve.routes.figures import COMMON, ClusterBy, CorrectionName, Level, Metrics, TheRunFigures
-from greval.serve.routes.runs import TheJobStarter, explain_skipped, refuse_unserved
-from greval.serve.service import Tenant
-from greval.serve.settings import ServerSettings
-from greval.serve.state.datasets import DatasetFile, find_dataset_file
-from greval.serve.state.metric_library import restore_metrics
-from greval.serve.state.run_paths import hide_paths_in_errors
+from greval.serve.routes.runs import TheJobStarter
 from greval.stats.interval import LEVEL
 
 router = APIRouter(prefix="/v1/runs")
@@ -41,35 +32,7 @@ async def start_duel(body: DuelRequest, starter: TheJobStarter) -> RunInfo:
     It is a run: follow, cancel, resume and delete it as one. Its verdicts are results, in a run of its own; its win
     rates and its ranking of the methods are at `/v1/runs/{id}/duel`. `Idempotency-Key` is as for a run.
     """
-    tasks = starter.tasks
-
-    async def check(spec: JobSpec) -> None:
-        source = _find_source(tasks.tenant, body)
-        explaining = tasks.run(explain_unserved_pairs, tasks.service.settings, source, spec.definitions, body)
-        await refuse_unserved(f"pair of {source.name!r}", explaining)
-
-    return await starter.start(body, check)
-
-
-def _find_source(tenant: Tenant, request: DuelRequest) -> Path | DatasetFile:
-    if request.run is not None:
-        return find_judged_folder(tenant, request.run)
-    return find_dataset_file(tenant, request.dataset or "")
-
-
-def explain_unserved_pairs(
-    settings: ServerSettings, source: Path | DatasetFile, definitions: Sequence[object], request: DuelRequest
-) -> dict[str, str]:
-    """Return why each of the metrics is skipped for every pair, or raise an error if there is no duel of them.
-
-    The server calls it in a child process.
-    """
-    metrics = restore_metrics(settings, definitions)
-    check_preferences(metrics)
-    responses = source if isinstance(source, Path) else source.open(settings.limits)
-    with hide_paths_in_errors(*([source] if isinstance(source, Path) else [])):
-        rows, _ = read_duel(responses, metrics, request.methods, request.limit)
-    return explain_skipped(metrics, rows) or {}
+    return await starter.start(body)
 
 
 @router.get("/{id}/duel", responses=COMMON, response_model=DescribedDuel, tags=["figures"])

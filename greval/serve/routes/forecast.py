@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter
@@ -19,6 +18,7 @@ from greval.runs.duels import check_preferences
 from greval.runs.forecast import MetricForecast, forecast
 from greval.serve.child_routes import in_child
 from greval.serve.jobs.queue import PlainName, PositiveCount, SampleIds
+from greval.serve.jobs.requests import NO_FOLDER
 from greval.serve.problems import describe_errors
 from greval.serve.schemas.cases import check_limits
 from greval.serve.schemas.requests import INTEGRAL, MethodName, MetricName, ShortText, StrictRequest
@@ -27,9 +27,6 @@ from greval.serve.state.datasets import MAX_LISTED_ROWS, UnreadRow, find_dataset
 from greval.serve.state.metric_runner import TheTenantMetrics
 
 router = APIRouter(prefix="/v1", tags=["runs"])
-
-NO_FOLDER = Path("no run")
-"""A forecast of a run that has no folder yet; nothing is read or written there."""
 
 
 class ForecastRequest(StrictRequest):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -16,11 +16,6 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import JsonValue
 
-from greval.datasets.row_faults import RowFault
-from greval.errors import DataError
-from greval.records.case import Case
-from greval.records.metric import Metric
-from greval.records.metric_input import explain_missing_needs
 from greval.records.record import Record
 from greval.serve.child_routes import in_child
 from greval.serve.ids import build_not_found_error
@@ -39,13 +34,11 @@ from greval.serve.jobs.queue import (
     is_run_folder,
     read_job_head,
 )
-from greval.serve.jobs.requests import build_job_spec, enqueue_job, resume_job
-from greval.serve.problems import ServeError, build_fault, describe_errors, report_full_disk
+from greval.serve.jobs.requests import build_job_spec, check_job, enqueue_job, resume_job
+from greval.serve.problems import ServeError, describe_errors, report_full_disk
 from greval.serve.schemas.cursors import Cursor, Limit, decode_named_cursor, encode_cursor
-from greval.serve.service import Service, Tenant, TenantTasks, TheService, TheTasks, TheTenant, open_service
+from greval.serve.service import Service, Tenant, TheService, TheTasks, TheTenant, open_service
 from greval.serve.settings import ServerSettings
-from greval.serve.state.datasets import DatasetFile, find_dataset_file, select_rows
-from greval.serve.state.metric_library import restore_metrics
 from greval.serve.state.metric_runner import TheTenantMetrics
 from greval.serve.state.whole_folders import create_folder, remove_folder
 from greval.serve.tenant_quotas import TenantQuotas, get_tenant_quotas
@@ -97,12 +90,14 @@ class JobStarter:
     runs: TheJobManager
     idempotency_key: IdempotencyKey = None
 
-    async def start(self, body: JobRequest, check: Callable[[JobSpec], Awaitable[None]]) -> RunInfo:
-        """Check a request, queue the job, and return it; `check` raises an error if the job could not begin."""
+    async def start(self, body: JobRequest) -> RunInfo:
+        """Check a request, queue the job, and return it."""
         names = [*body.metrics] if isinstance(body, JudgingRequest) else [body.metric]
         metrics = await self.tenant_metrics.look_up(self.tenant_metrics.find_metrics, names, body.reason_depth)
         spec = await self.tasks.run_in_thread(build_job_spec, self.tasks.service, self.tasks.tenant, body, metrics)
-        await check(spec)
+        # The job may take longer to find out.
+        with suppress(TaskLimitError):
+            await self.tasks.run(check_job, self.tasks.service.child_settings, self.tasks.tenant, spec)
         enqueue = self._enqueue_once if self.idempotency_key else self._enqueue
         with report_full_disk():
             folder = await self.tasks.run_in_thread(enqueue, spec)
@@ -132,68 +127,7 @@ async def start_run(body: RunRequest, starter: TheJobStarter) -> RunInfo:
     limit of concurrent runs wait in order. If a request is sent again with the same `Idempotency-Key` within a day, the
     response is the run that the first one started.
     """
-    return await starter.start(body, partial(_check_needs, starter.tasks, body))
-
-
-async def _check_needs(tasks: TenantTasks, request: RunRequest, spec: JobSpec) -> None:
-    """Raise `ServeError` (409) if each metric would be skipped for every case, with what each of them lacks."""
-    file = find_dataset_file(tasks.tenant, request.dataset)
-    requested = [
-        definition for name, definition in zip(spec.metrics, spec.definitions, strict=True) if name in request.metrics
-    ]
-    explaining = tasks.run(explain_unserved, tasks.service.settings, file, requested or spec.definitions, request)
-    await refuse_unserved(f"case of the data set {request.dataset!r}", explaining)
-
-
-async def refuse_unserved(what: str, explaining: Awaitable[dict[str, str]]) -> None:
-    """Raise `ServeError` (409) with the reasons why each metric is skipped for everything, if a child found any.
-
-    `what` names what is judged, such as `case of the data set 'd'`.
-    """
-    lacking: dict[str, str] = {}
-    # A run may take longer to find out.
-    with suppress(TaskLimitError):
-        lacking = await explaining
-    if lacking:
-        faults = [build_fault("body.metrics", f"{name}: {reason}") for name, reason in lacking.items()]
-        lines = "; ".join(fault.message for fault in faults)
-        raise ServeError("metrics_unservable", f"metrics: no {what} has what one of them needs: {lines}", faults=faults)
-
-
-def explain_unserved(
-    settings: ServerSettings, file: DatasetFile, definitions: Sequence[object], request: RunRequest
-) -> dict[str, str]:
-    """Return why each of the metrics is skipped for every case, as `explain_skipped` does.
-
-    Raise `DataError` if samples are named, and there is no case of any of them. The server calls it in a child process.
-    """
-    rows = select_rows(file.open(settings.limits), request.sample_ids, request.limit)
-    reasons = explain_skipped(restore_metrics(settings, definitions), rows)
-    if reasons is None and request.sample_ids is not None:
-        first = request.sample_ids[0][:64]
-        raise DataError(
-            f"{file.name}: expected a case with one of the ids in sample_ids, such as {first!r}; found none"
-        )
-    return reasons or {}
-
-
-def explain_skipped(metrics: Sequence[Metric], rows: Iterable[Case | RowFault]) -> dict[str, str] | None:
-    """Return why each of the metrics is skipped for every case, nothing if one judges a case, or None without rows.
-
-    The reason is that of the first case. Reading ends at the first case that is judged.
-    """
-    reasons: dict[str, str] | None = None
-    for case in rows:
-        reasons = reasons or {}
-        if not isinstance(case, Case):
-            continue
-        for metric in metrics:
-            # Nothing is computed: that may take as long as the run.
-            reason = None if case.error is not None else explain_missing_needs(metric, case)
-            if reason is None:
-                return {}
-            reasons.setdefault(metric.name, reason)
-    return reasons
+    return await starter.start(body)
 
 
 @router.get("", responses=describe_errors(422, 503, 504))

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from fastapi import APIRouter, Request, Response
 
-from greval.runs.judges import JudgeModel
 from greval.serve.conditional import NOT_MODIFIED, build_conditional_response
-from greval.serve.jobs.info import RunFolder, find_judged_folder, read_run_info
-from greval.serve.jobs.queue import ACTIVE, RESULT_FILES, AlignRequest, JobKind, JobSpec, ProbeRequest, RunInfo
+from greval.serve.jobs.info import RunFolder, read_run_info
+from greval.serve.jobs.queue import ACTIVE, RESULT_FILES, AlignRequest, JobKind, ProbeRequest, RunInfo
 from greval.serve.problems import ServeError, describe_errors
-from greval.serve.routes.forecast import NO_FOLDER
 from greval.serve.routes.runs import TheJobStarter
 from greval.serve.service import Tenant, TheTasks
-from greval.serve.settings import ServerSettings
-from greval.serve.state.datasets import DatasetFile, find_dataset_file
-from greval.serve.state.metric_library import restore_metrics
-from greval.serve.state.run_paths import hide_paths_in_errors
-from greval.serve.workers.pool import TaskLimitError
-from greval.trust.alignment.api import forecast_align
 from greval.trust.alignment.records import Alignment
-from greval.trust.probing.api import forecast_probe
 from greval.trust.probing.records import Probe
-from greval.trust.probing.stages import ProbeOptions
 
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
@@ -37,16 +25,7 @@ async def start_probe(body: ProbeRequest, starter: TheJobStarter) -> RunInfo:
     It is a run: follow, cancel, resume and delete it as one. Its verdicts are results, its kill rates are at
     `/v1/runs/{id}/probe` once it has ended. `Idempotency-Key` is as for a run.
     """
-    tasks, service = starter.tasks, starter.tasks.service
-
-    async def check(spec: JobSpec) -> None:
-        file = None if body.dataset is None else find_dataset_file(tasks.tenant, body.dataset)
-        judges = service.choose_judges(map(service.library.restore, spec.definitions), spec.judge)
-        # The probe may take longer to find out.
-        with suppress(TaskLimitError):
-            await tasks.run(check_probe, service.settings, spec.definitions, file, body, judges)
-
-    return await starter.start(body, check)
+    return await starter.start(body)
 
 
 @router.post("/align", status_code=202, responses=describe_errors(404, 409, 422, 502, 503, 504, 507))
@@ -56,15 +35,7 @@ async def start_alignment(body: AlignRequest, starter: TheJobStarter) -> RunInfo
     It is a run: follow, cancel, resume and delete it as one. The attempts, the gain on held-out labels and the new
     definition, if there is one, are at `/v1/runs/{id}/alignment` once it has ended. `Idempotency-Key` is as for a run.
     """
-    tasks, service = starter.tasks, starter.tasks.service
-
-    async def check(spec: JobSpec) -> None:
-        judge = service.choose_judge(service.library.restore(spec.definitions[-1]), spec.judge)
-        folder = find_judged_folder(tasks.tenant, body.run)
-        with suppress(TaskLimitError):
-            await tasks.run(check_alignment, service.settings, spec.definitions[-1:], folder, judge, body)
-
-    return await starter.start(body, check)
+    return await starter.start(body)
 
 
 @router.get(
@@ -109,26 +80,3 @@ def _read_result(tenant: Tenant, folder: Path, kind: JobKind) -> bytes:
     except FileNotFoundError as error:
         message = f"run {info.id!r}: ended without a result: {info.why}; resume it with POST /v1/runs/{info.id}/resume"
         raise ServeError("run_without_results", message) from error
-
-
-def check_probe(
-    settings: ServerSettings,
-    definitions: Sequence[object],
-    file: DatasetFile | None,
-    request: ProbeRequest,
-    judges: Mapping[str, JudgeModel],
-) -> None:
-    """Raise `DataError` if a probe of the last metric, which builds on those before it, could not begin."""
-    *built_on, metric = restore_metrics(settings, definitions)
-    cases = None if file is None else file.open(settings.limits)
-    options: ProbeOptions = {**request.list_options(), "judges": judges, "built_on": built_on, "out": NO_FOLDER}
-    forecast_probe(metric, None, cases, **options)
-
-
-def check_alignment(
-    settings: ServerSettings, definitions: Sequence[object], run: Path, judge: JudgeModel, request: AlignRequest
-) -> None:
-    """Raise `DataError` or `DefinitionError` if an alignment could not begin."""
-    (metric,) = restore_metrics(settings, definitions)
-    with hide_paths_in_errors(run):
-        forecast_align(run, metric, judge, **request.list_options())

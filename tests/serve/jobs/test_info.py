@@ -73,10 +73,8 @@ async def test_a_resumed_run_is_not_taken_for_ended(tmp_path):
     folder, watch = tmp_path / "runs" / "mine", RunWatch()
     folder.mkdir(parents=True)
     request = RunRequest(dataset="data", metrics=("exact_match",))
-    metric_fields = {"metrics": ("exact_match",), "definitions": ("exact_match",)}
-    spec = JobSpec(
-        id="mine", tenant="", name="mine", created=datetime.now(UTC), judge=None, asked=request, **metric_fields
-    )
+    fields = {"kind": "run", "dataset": "data", "metrics": ("exact_match",), "definitions": ("exact_match",)}
+    spec = JobSpec(id="mine", tenant="", name="mine", created=datetime.now(UTC), judge=None, asked=request, **fields)
     write_job_spec(folder, spec)
     tenant = Tenant("", folder.parent)
     for status in ("stopped", "queued", "running", "finished", "queued"):
