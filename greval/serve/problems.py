@@ -158,7 +158,7 @@ def build_problem(error: ServeError, request_id: str = "") -> Problem:
     )
 
 
-def build_problem_response(error: GrevalError, request_id: str = "") -> Response:
+def build_problem_response(error: GrevalError, request_id: str) -> Response:
     """Build the response of an error: the one writer of problem documents."""
     refusal = convert_error(error)
     content = build_problem(refusal, request_id).model_dump_json()
@@ -184,21 +184,14 @@ STATUS_HINTS = {
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Register the handlers of expected errors; the outermost middleware answers all others."""
-    app.add_exception_handler(GrevalError, _handle_greval_error)
-    app.add_exception_handler(RequestValidationError, _handle_validation_error)
-    app.add_exception_handler(HTTPException, _handle_http_error)
+    """Register what raises a `ServeError` for each error of FastAPI; the outermost middleware answers all errors."""
+    app.add_exception_handler(RequestValidationError, _raise_validation_error)
+    app.add_exception_handler(HTTPException, _raise_http_error)
 
 
-async def _handle_greval_error(request: Request, error: Exception) -> Response:
-    """Answer a `GrevalError`."""
-    return build_problem_response(cast("GrevalError", error), _get_request_id(request))
-
-
-async def _handle_validation_error(request: Request, error: Exception) -> Response:
-    """Answer a request that fails validation: each fault with its place, never the content that was sent."""
-    refused = build_invalid_request_error([*convert_faults(cast("RequestValidationError", error).errors())])
-    return build_problem_response(refused, _get_request_id(request))
+async def _raise_validation_error(_: Request, error: Exception) -> Response:
+    """Refuse a request that fails validation: each fault with its place, never the content that was sent."""
+    raise build_invalid_request_error([*convert_faults(cast("RequestValidationError", error).errors())]) from error
 
 
 def build_invalid_request_error(faults: Sequence[Fault]) -> ServeError:
@@ -209,19 +202,15 @@ def build_invalid_request_error(faults: Sequence[Fault]) -> ServeError:
     return ServeError("invalid_request", "\n".join(lines), faults=faults)
 
 
-async def _handle_http_error(request: Request, error: Exception) -> Response:
-    """Answer the refusals of FastAPI and LangServe; a body that cannot be parsed is a client error (422)."""
+async def _raise_http_error(request: Request, error: Exception) -> Response:
+    """Refuse what FastAPI and LangServe refuse; a body that cannot be parsed is a client error (422)."""
     refused = cast("HTTPException", error)
     code = CODES_OF_STATUSES.get(refused.status_code, "invalid_request")
     status = PROBLEM_TYPES[code].status
     # The detail may quote a client, and a lone surrogate cannot be sent as UTF-8.
     message = STATUS_HINTS.get(status) or replace_lone_surrogates(str(refused.detail))
     headers = {**(refused.headers or {}), **(_build_allow_header(request) if code == "method_not_allowed" else {})}
-    return build_problem_response(ServeError(code, message, headers=headers), _get_request_id(request))
-
-
-def _get_request_id(request: Request) -> str:
-    return cast("str", getattr(request.state, "request_id", ""))
+    raise ServeError(code, message, headers=headers) from error
 
 
 def _build_allow_header(request: Request) -> dict[str, str]:

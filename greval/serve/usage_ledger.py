@@ -47,13 +47,13 @@ class UsageLedger(CloseOnExit):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
 
     def begin_call(self, tenant: str, judge: str, now: datetime, quotas: Iterable[Quota]) -> ReachedQuota | None:
         """Count a call that is about to be made; if a quota is used up, return that and count nothing."""
         with self._write() as db:
-            if reached := _find_reached(db, tenant, quotas, now):
+            if reached := self.find_reached(tenant, quotas, now):
                 return reached
             db.execute(ADD, (tenant, _format_day(now), judge, 1, 0, 0, 0.0))
         return None
@@ -67,17 +67,21 @@ class UsageLedger(CloseOnExit):
 
     def find_reached(self, tenant: str, quotas: Iterable[Quota], now: datetime) -> ReachedQuota | None:
         """Return the first quota that is used up, None if a call may be made."""
-        if self._db is None and not self.path.exists():
-            return None
-        with self._lock:
-            return _find_reached(self._open(), tenant, quotas, now)
+        for quota in quotas:
+            if quota.period is not None:
+                spent = self.read(tenant, find_period_start(quota.period, now))
+                used = next(amount for name, amount in spent.items() if name == quota.name)
+                if used >= quota.limit:
+                    return quota, used
+        return None
 
     def read(self, tenant: str, since: datetime) -> dict[SpentName, float]:
         """Return what a tenant spent since the beginning of a day: calls, tokens, US dollars of known prices."""
         if self._db is None and not self.path.exists():
             return dict.fromkeys(SPENT_NAMES, 0.0)
         with self._lock:
-            return _read(self._open(), tenant, since)
+            row = self._open().execute(READ, (tenant, _format_day(since))).fetchone()
+        return dict(zip(SPENT_NAMES, row, strict=True))
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
@@ -103,21 +107,6 @@ class UsageLedger(CloseOnExit):
             if self._db:
                 self._db.close()
             self._db = None
-
-
-def _find_reached(db: sqlite3.Connection, tenant: str, quotas: Iterable[Quota], now: datetime) -> ReachedQuota | None:
-    for quota in quotas:
-        if quota.period is not None:
-            used = _read(db, tenant, find_period_start(quota.period, now))
-            for name, amount in used.items():
-                if name == quota.name and amount >= quota.limit:
-                    return quota, amount
-    return None
-
-
-def _read(db: sqlite3.Connection, tenant: str, since: datetime) -> dict[SpentName, float]:
-    row = db.execute(READ, (tenant, _format_day(since))).fetchone()
-    return dict(zip(SPENT_NAMES, row, strict=True))
 
 
 def _format_day(now: datetime) -> str:

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 from fastapi import Depends
 from fastapi.sse import ServerSentEvent
 
-from greval._util.files import is_locked, read_status
+from greval._util.files import is_locked
 from greval.errors import StoreError
 from greval.runs.progress import Progress
 from greval.runs.run_reader import read_metrics
@@ -36,6 +36,7 @@ from greval.serve.jobs.queue import (
 from greval.serve.problems import ServeError
 from greval.serve.service import PLAIN_NAME, Tenant, TheTenant
 from greval.serve.state.datasets import INFO_FILE
+from greval.serve.state.run_paths import read_run_stamp
 
 
 def find_run_folder(tenant: Tenant, run_id: str) -> Path:
@@ -119,13 +120,9 @@ def _has_source(tenant: Tenant, head: JobHead) -> bool:
 
 def _read_command_line_info(folder: Path) -> RunInfo:
     """Return the information of a command-line run; it is finished if nothing is pending."""
-    file, wal = folder / FILE, folder / f"{FILE}-wal"
-    created = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-    # SQLite writes to the -wal file first, and to the log much later.
-    statuses = [read_status(path) for path in (file, wal)]
-    stamp = tuple((status.st_mtime_ns, status.st_size) if status else (0, 0) for status in statuses)
+    created = datetime.fromtimestamp((folder / FILE).stat().st_mtime, UTC)
     try:
-        judge, metrics, methods, pending = _summarise_log(folder, stamp)
+        judge, metrics, methods, pending = _summarise_log(folder, read_run_stamp(folder))
     except StoreError as error:
         why = str(error).replace(str(folder), folder.name)
         return RunInfo(id=folder.name, name=folder.name, status="failed", why=why, created=created)
@@ -152,7 +149,7 @@ class LogSummary(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _summarise_log(folder: Path, _: tuple[tuple[int, int], ...]) -> LogSummary:
+def _summarise_log(folder: Path, _: tuple[object, ...]) -> LogSummary:
     """Summarise a log.
 
     Counting takes a second for a large log, so the summary is cached by the state of its files.

@@ -161,7 +161,7 @@ def _check_needs(what: str, metrics: Sequence[Metric], rows: Iterable[Case | Row
     return is_empty
 
 
-def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
+def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> None:
     """Create the folder of a run and queue the run."""
     _check_queue_length(queue, quotas.tenant)
     if spec.judge is not None:
@@ -171,7 +171,6 @@ def enqueue_job(queue: JobQueue, quotas: TenantQuotas, spec: JobSpec) -> Path:
         # First: if the process is killed in between, no run waits for ever.
         queue.add(folder)
         create_run_folder(folder, spec)
-    return folder
 
 
 def resume_job(service: Service, queue: JobQueue, tenant: Tenant, folder: Path, request: ResumeRequest | None) -> None:

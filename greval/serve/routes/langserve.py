@@ -190,9 +190,8 @@ class TenantRunnables:
         """Parse the cases that were sent, or raise `ServeError` (422) if one is not a case or there are too many."""
         limits = self.service.settings.limits
         if getattr(self.request.state, "bytes_in", 0) < LARGE_BODY:
-            return [*parse_sent_cases(sent, limits, field).cases]
-        parsed = await self.service.workers.run(self.tenant_metrics.tenant.name, parse_sent_cases, sent, limits, field)
-        return [*parsed.cases]
+            return parse_sent_cases(sent, limits, field)
+        return await self.service.workers.run(self.tenant_metrics.tenant.name, parse_sent_cases, sent, limits, field)
 
 
 TheRunnables = Annotated[TenantRunnables, Depends()]
@@ -253,16 +252,10 @@ async def show_config_schema(name: PathName, request: Request, runnables: TheRun
     return cast("dict[str, Any]", await (await runnables.get_handler(name)).config_schema(request))
 
 
-class SentCases(Record):
-    """Cases that were sent, as they were read."""
-
-    cases: tuple[Case, ...]
-
-
-def parse_sent_cases(sent: list[Any], limits: ServerLimits, field: str) -> SentCases:
+def parse_sent_cases(sent: list[Any], limits: ServerLimits, field: str) -> list[Case]:
     """Read cases that were sent, large ones in a child process."""
     check_limits(sent, limits, field)
-    return SentCases(cases=tuple(parse_cases(sent, field)))
+    return parse_cases(sent, field)
 
 
 def cache_handlers(runner: MetricRunner) -> Callable[[Tenant, tuple[LibraryMetric, ...]], APIHandler]:

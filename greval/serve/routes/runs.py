@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
@@ -98,22 +98,20 @@ class JobStarter:
         # The job may take longer to find out.
         with suppress(TaskLimitError):
             await self.tasks.run(check_job, self.tasks.service.child_settings, self.tasks.tenant, spec)
-        enqueue = self._enqueue_once if self.idempotency_key else self._enqueue
         with report_full_disk():
-            folder = await self.tasks.run_in_thread(enqueue, spec)
+            folder = await self.tasks.run_in_thread(self._enqueue_once, spec)
         self.runs.wake()
         self.response.headers["Location"] = f"/v1/runs/{folder.name}"
         return await self.tasks.run_in_thread(read_run_info, self.tasks.tenant, folder)
 
-    def _enqueue(self, spec: JobSpec) -> Path:
-        return enqueue_job(self.runs.queue, get_tenant_quotas(self.tasks.service, self.tasks.tenant), spec)
-
     def _enqueue_once(self, spec: JobSpec) -> Path:
-        runs = self.tasks.tenant.runs
-        with hold_key(runs, self.idempotency_key or "", spec.asked, spec.id) as run_id:
-            folder = runs / run_id
+        runs, key = self.tasks.tenant.runs, self.idempotency_key
+        with hold_key(runs, key, spec.asked, spec.id) if key else nullcontext(spec.id) as run_id:
             # The first request may have been killed before it created the run.
-            return folder if is_run_folder(folder) else self._enqueue(spec.model_copy(update={"id": run_id}))
+            if not is_run_folder(runs / run_id):
+                quotas = get_tenant_quotas(self.tasks.service, self.tasks.tenant)
+                enqueue_job(self.runs.queue, quotas, spec.model_copy(update={"id": run_id}))
+        return runs / run_id
 
 
 TheJobStarter = Annotated[JobStarter, Depends()]
@@ -164,11 +162,10 @@ def create_example_run(response: Response, service: TheService, tenant: TheTenan
 def _copy_run(shipped: Path, folder: Path, quotas: TenantQuotas) -> None:
     """Copy a run, whole or not at all, or raise `ServeError` (409) beyond the quota."""
     try:
-        with ExitStack() as reserved, create_folder(folder) as new:
+        with create_folder(folder, quotas.reserve("runs")) as new:
             for file in shipped.iterdir():
                 # Not with its times and permissions: an installed package may be old and read-only.
                 shutil.copyfile(file, new / file.name)
-            reserved.enter_context(quotas.reserve("runs"))
     except OSError:
         # A concurrent request may have been first, and its copy is as good.
         if not is_run_folder(folder):

@@ -164,7 +164,12 @@ class MetricRunner:
             MemoryLog(),
             runnables,
             guard,
-            guards={client: _build_part(guard, client, clients) for client in clients},
+            # One judge has the guard of the request.
+            guards={
+                client: guard.for_judge(cost=guard.cost, hint=KEY_HINT, model=client.label)
+                for client in clients
+                if len(clients) > 1
+            },
             meter=get_tenant_quotas(self.service, tenant),
             on_result=self.service.counters.count_result,
             asked=requested,
@@ -251,11 +256,6 @@ def judge_order(order: JudgingOrder, judge: JudgeInChild[*Arguments], *arguments
         return f"{_COUNTS.dump_json(count_results(results)).decode()}\n{content}"
 
     return asyncio.run(judge_all())
-
-
-def _build_part(guard: RunGuard, client: JudgeClient, clients: Sequence[JudgeClient]) -> RunGuard:
-    """Return the guard of one of the judges of a request: that of the request if it has no other."""
-    return guard if len(clients) == 1 else guard.for_judge(cost=guard.cost, hint=KEY_HINT, model=client.label)
 
 
 def _build_unasked_failure(guard: RunGuard) -> Failure:

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from greval._util.files import sync_folder
@@ -20,13 +20,14 @@ def name_new_folder(parent: Path) -> Path:
 
 
 @contextmanager
-def create_folder(folder: Path) -> Iterator[Path]:
-    """Yield a new folder, which gets its name at the end; raise `OSError` if another folder has it."""
+def create_folder(folder: Path, reserving: AbstractContextManager[object] = nullcontext()) -> Iterator[Path]:  # noqa: B008 - it can be entered again
+    """Yield a new folder, which gets its name at the end, within a context; raise `OSError` if another has it."""
     new = name_new_folder(folder.parent)
     new.mkdir(parents=True)
     try:
         yield new
-        new.rename(folder)
+        with reserving:
+            new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
     # Else the new name could be lost in a crash, although its content is on disk.
