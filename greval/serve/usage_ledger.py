@@ -55,7 +55,7 @@ class UsageLedger(CloseOnExit):
         with self._write() as db:
             if reached := self.find_reached(tenant, quotas, now):
                 return reached
-            db.execute(ADD, (tenant, _format_day(now), judge, 1, 0, 0, 0.0))
+            db.execute(ADD, (tenant, now.date().isoformat(), judge, 1, 0, 0, 0.0))
         return None
 
     def add_usage(self, tenant: str, judge: str, now: datetime, usage: Usage, *, calls: int) -> None:
@@ -63,7 +63,7 @@ class UsageLedger(CloseOnExit):
         cost = Prices.load().cost(judge, usage) or 0.0
         tokens = usage.input_tokens or 0, usage.output_tokens or 0
         with self._write() as db:
-            db.execute(ADD, (tenant, _format_day(now), judge, calls, *tokens, cost))
+            db.execute(ADD, (tenant, now.date().isoformat(), judge, calls, *tokens, cost))
 
     def find_reached(self, tenant: str, quotas: Iterable[Quota], now: datetime) -> ReachedQuota | None:
         """Return the first quota that is used up, None if a call may be made."""
@@ -80,7 +80,7 @@ class UsageLedger(CloseOnExit):
         if self._db is None and not self.path.exists():
             return dict.fromkeys(SPENT_NAMES, 0.0)
         with self._lock:
-            row = self._open().execute(READ, (tenant, _format_day(since))).fetchone()
+            row = self._open().execute(READ, (tenant, since.date().isoformat())).fetchone()
         return dict(zip(SPENT_NAMES, row, strict=True))
 
     @contextmanager
@@ -107,7 +107,3 @@ class UsageLedger(CloseOnExit):
             if self._db:
                 self._db.close()
             self._db = None
-
-
-def _format_day(now: datetime) -> str:
-    return now.date().isoformat()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import schemathesis
 
-from greval.serve.state.datasets import KINDS
+from greval.serve.state.file_receiver import KINDS
 
 WRITTEN = {"application/json", "text/csv"}
 """The kinds that schemathesis writes by itself."""

@@ -141,7 +141,8 @@ class JobManager:
             waiting.remove(folder)
             await self._start_job(entries[folder])
         # Not at once: another process of the server may have room.
-        self._make_room([folder for folder in waiting if _has_waited(entries[folder])], elsewhere)
+        earliest = time.time() - GRACE_SECONDS
+        self._make_room([folder for folder in waiting if entries[folder].created <= earliest], elsewhere)
 
     def _make_room(self, waiting: Sequence[Path], elsewhere: Collection[Path]) -> None:
         """Stop a run if a tenant without any waits; it is queued at its place, and resumed at no cost."""
@@ -212,11 +213,6 @@ async def end_unwritten_run(entry: QueueEntry, stopping: asyncio.Event) -> None:
             await asyncio.sleep(POLL_SECONDS)
         else:
             return
-
-
-def _has_waited(entry: QueueEntry) -> bool:
-    """Return whether a run has waited long enough for another process of the server to start it."""
-    return time.time() - entry.created >= GRACE_SECONDS
 
 
 def _is_still_due(entry: QueueEntry) -> bool:

@@ -23,7 +23,6 @@ from greval.serve.service import Tenant, TheService, TheTasks, TheTenant
 from greval.serve.state.datasets import (
     FILE_STEM,
     INFO_FILE,
-    KINDS,
     DatasetFile,
     DatasetInfo,
     UnreadRow,
@@ -35,6 +34,7 @@ from greval.serve.state.datasets import (
     remove_dataset,
 )
 from greval.serve.state.file_receiver import (
+    KINDS,
     describe_file_body,
     describe_file_content,
     find_extension,
@@ -73,7 +73,7 @@ class DatasetCases(Record):
 @router.post(
     "",
     status_code=201,
-    openapi_extra=describe_file_body(KINDS, json=ROWS_SCHEMA),
+    openapi_extra=describe_file_body(ROWS_SCHEMA),
     responses=describe_errors(408, 409, 413, 415, 422, 503, 507),
 )
 async def upload_dataset(
@@ -90,7 +90,7 @@ async def upload_dataset(
     that is not a case, or beyond the server's limits, is listed in `unread` and does not stop the others. Field names
     of other tools are recognised.
     """
-    ending = find_extension(request.headers.get("content-type", ""), KINDS)
+    ending = find_extension(request)
     limits, quotas, columns = service.settings.limits, get_tenant_quotas(service, tenant), parse_columns(column or ())
     path, dataset_id = tenant.datasets / f"{FILE_STEM}{ending}", create_id(name)
     async with receive_in_folder(request.stream(), path, limits.upload, quotas=quotas, kind="datasets") as sent:
@@ -136,7 +136,7 @@ def list_dataset_cases(
 @router.get(
     "/{id}/file",
     responses={
-        200: {"description": "The file, to save.", "content": describe_file_content(KINDS, json={})},
+        200: {"description": "The file, to save.", "content": describe_file_content({})},
         **describe_errors(404, 422),
     },
     response_class=FileResponse,

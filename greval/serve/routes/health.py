@@ -107,12 +107,9 @@ async def _check_server(url: str) -> JudgeReadiness:
 def _is_writable(folder: Path) -> bool:
     """Return whether the folder, or its nearest existing parent, is writable and has room; nothing is created."""
     nearest = next((path for path in (folder, *folder.absolute().parents) if path.exists()), folder)
-    return nearest.is_dir() and os.access(nearest, os.W_OK) and _has_room(nearest)
-
-
-def _has_room(folder: Path) -> bool:
-    """Return whether the disk of a folder has room for a further run, and for its files."""
-    disk = os.statvfs(folder)
+    if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+        return False
+    disk = os.statvfs(nearest)
     return disk.f_bavail * disk.f_frsize >= MIN_FREE_BYTES and (disk.f_favail > 0 or not disk.f_files)
 
 

@@ -61,12 +61,8 @@ async def show_history(
 
 def list_history_folders(tenant: Tenant) -> list[Path]:
     """List the folders of the runs with results, without probes; the server calls it in a child process."""
-    return [folder for _, folder in list_run_folders(tenant) if is_begun(folder) and not _is_probe(folder)]
-
-
-def _is_probe(folder: Path) -> bool:
-    head = read_job_head(folder)
-    return head is not None and head.kind == "probe"
+    folders = {folder: read_job_head(folder) for _, folder in list_run_folders(tenant) if is_begun(folder)}
+    return [folder for folder, head in folders.items() if head is None or head.kind != "probe"]
 
 
 def describe_history(*folders: Path, **options: Any) -> DescribedHistory:  # noqa: ANN401 - those of `build_history`

@@ -24,7 +24,7 @@ from greval.serve.routes.datasets import ColumnLines
 from greval.serve.schemas.requests import MetricName
 from greval.serve.service import TheService, TheTenant
 from greval.serve.settings import ServerLimits
-from greval.serve.state.datasets import KINDS, DatasetFile, find_dataset_file
+from greval.serve.state.datasets import DatasetFile, find_dataset_file
 from greval.serve.state.file_receiver import describe_file_body, find_extension, publish_folder, receive_in_folder
 from greval.serve.state.metric_runner import TenantMetrics, TheTenantMetrics
 from greval.serve.state.run_paths import hide_paths, hide_paths_in_errors
@@ -83,7 +83,7 @@ class ImportSettings(NamedTuple):
 @router.post(
     "/import",
     status_code=201,
-    openapi_extra=describe_file_body(KINDS),
+    openapi_extra=describe_file_body(),
     responses=describe_errors(404, 408, 409, 413, 415, 422, 501, 503, 507),
 )
 async def import_run(  # noqa: PLR0913 - what one may say of a file
@@ -107,7 +107,7 @@ async def import_run(  # noqa: PLR0913 - what one may say of a file
     The body is the file, the header `Content-Type` its type. No judge is called. Reports, comparisons, agreement and
     panels read the run as any other; its results are marked as imported.
     """
-    ending = find_extension(request.headers.get("content-type", ""), KINDS)
+    ending = find_extension(request)
     metrics = await tenant_metrics.look_up(_choose_metrics, tenant_metrics, metric, scale, over)
     limits, quotas = service.settings.limits, get_tenant_quotas(service, tenant)
     cases = find_dataset_file(tenant, dataset) if dataset is not None else None

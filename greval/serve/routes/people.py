@@ -21,7 +21,6 @@ from greval.serve.problems import ServeError, build_fault, build_invalid_request
 from greval.serve.schemas.cursors import Cursor, decode_row_cursor, encode_cursor
 from greval.serve.schemas.requests import INTEGRAL, ShortText, StrictRequest
 from greval.serve.service import TheTasks
-from greval.serve.state.datasets import KINDS
 from greval.serve.state.file_receiver import (
     MAX_WHOLE_FILE_BYTES,
     describe_file_body,
@@ -77,7 +76,7 @@ class LabelRequest(StrictRequest):
 
 @router.put(
     "/{id}/annotations",
-    openapi_extra=describe_file_body(KINDS, json=LIST_SCHEMA),
+    openapi_extra=describe_file_body(LIST_SCHEMA),
     responses=describe_errors(404, 408, 409, 413, 415, 422, 503, 507),
 )
 async def put_annotations(
@@ -93,7 +92,7 @@ async def put_annotations(
     A label sheet, a table of results with a column of labels, and an export of Argilla are read as well. An annotation
     replaces an older one of the same item and annotator. If a row is invalid, nothing is stored.
     """
-    ending = find_extension(request.headers.get("content-type", ""), KINDS)
+    ending = find_extension(request)
     path, limits = folder / f"annotations{ending}", tasks.service.settings.limits
     quotas, most = get_tenant_quotas(tasks.service, tasks.tenant), min(MAX_WHOLE_FILE_BYTES, limits.upload)
     async with receive_in_folder(request.stream(), path, most, quotas=quotas, kind="disk") as sent:

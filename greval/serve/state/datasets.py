@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -32,16 +32,6 @@ from greval.serve.settings import ServerLimits
 from greval.serve.state.file_receiver import ReceivedFile
 from greval.serve.state.whole_folders import remove_folder
 
-KINDS: Mapping[str, str] = {
-    "application/jsonl": ".jsonl",
-    "application/x-ndjson": ".jsonl",
-    "application/json": ".json",
-    "text/csv": ".csv",
-    "text/tab-separated-values": ".tsv",
-    "application/vnd.apache.parquet": ".parquet",
-    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
-}
-"""File extensions by content type."""
 INFO_FILE = "dataset.json"
 FILE_STEM = "cases"
 MAX_LISTED_ROWS = 100
@@ -54,7 +44,6 @@ MAX_NAME = 200
 """The most characters of the name of an ignored column."""
 MAX_MESSAGE = 2_000
 """The most characters of the message about a row."""
-T = TypeVar("T")
 
 
 class UnreadRow(Record):
@@ -149,7 +138,8 @@ def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limi
         lines = [f"{row.place}: {row.message}" for row in unread]
         faults = [build_fault(row.place, row.message) for row in unread]
         message = str(build_unreadable_error(lines, unread_count))
-        raise ServeError("invalid_case", message, faults=faults, columns=_list_columns(reader))
+        columns = dict.fromkeys((*map(format_printable, reader.columns), *reader.ignored_columns))
+        raise ServeError("invalid_case", message, faults=faults, columns=columns)
     return DatasetInfo(
         id=dataset_id,
         name=file.name,
@@ -159,7 +149,7 @@ def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limi
         unread_count=unread_count,
         fields=_name_fields(reader.mapping),
         read_columns=_name_fields(reader.columns),
-        ignored=tuple(name[:MAX_NAME] for name in _take(reader.ignored_columns)),
+        ignored=tuple(name[:MAX_NAME] for name in islice(reader.ignored_columns, MAX_LISTED_COLUMNS)),
         columns=dict(file.columns),
         proposed_columns=dict(reader.proposed_columns),
         created=datetime.now(UTC),
@@ -170,12 +160,8 @@ def inspect_dataset(file: DatasetFile, sent: ReceivedFile, dataset_id: str, limi
 
 def _name_fields(columns: Mapping[str, str]) -> dict[str, str]:
     """Return the field of each column, of the first ones and with printable names."""
-    return {format_printable(column): field[:MAX_MESSAGE] for column, field in _take(columns.items())}
-
-
-def _list_columns(reader: CaseReader) -> Iterator[str]:
-    """Yield the names of all columns, each once."""
-    yield from dict.fromkeys((*map(format_printable, reader.columns), *reader.ignored_columns))
+    listed = islice(columns.items(), MAX_LISTED_COLUMNS)
+    return {format_printable(column): field[:MAX_MESSAGE] for column, field in listed}
 
 
 def dump_dataset_page(file: DatasetFile, limits: ServerLimits, after: int, limit: int) -> str:
@@ -198,10 +184,6 @@ def dump_dataset_page(file: DatasetFile, limits: ServerLimits, after: int, limit
             unread.append(UnreadRow(place=row.place, message=row.message).model_dump_json())
     cursor = json.dumps(encode_cursor(following))
     return f'{{"cases":[{",".join(cases)}],"unread":[{",".join(unread)}],"next":{cursor}}}'
-
-
-def _take(items: Iterable[T]) -> Iterator[T]:
-    return islice(items, MAX_LISTED_COLUMNS)
 
 
 def find_dataset(tenant: Tenant, dataset_id: str) -> DatasetInfo:

@@ -11,6 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
+from fastapi import Request
+
 from greval._util.files import sync_folder
 from greval.serve.problems import ServeError, report_full_disk
 from greval.serve.quotas import KeptName
@@ -23,6 +25,17 @@ MAX_LINE_BYTES = 16 * MEGABYTE
 MAX_WHOLE_FILE_BYTES = 32 * MEGABYTE
 """The most bytes of a JSON file, which is read at once too."""
 WHOLE_FILE_EXTENSION = ".json"
+PLAIN_SCHEMA = {"type": "string", "format": "binary"}
+KINDS: Mapping[str, str] = {
+    "application/jsonl": ".jsonl",
+    "application/x-ndjson": ".jsonl",
+    "application/json": ".json",
+    "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
+    "application/vnd.apache.parquet": ".parquet",
+    "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": ".xlsx",
+}
+"""The extensions of files that clients send, by content type."""
 LINE_EXTENSIONS = frozenset({".jsonl", ".csv", ".tsv"})
 T = TypeVar("T")
 
@@ -35,27 +48,23 @@ class ReceivedFile(NamedTuple):
     sha256: str
 
 
-def find_extension(content_type: str, kinds: Mapping[str, str]) -> str:
-    """Return the file extension for a content type, or raise `ServeError` (415) if it is not accepted."""
-    media_type = content_type.partition(";")[0].strip().lower()
-    if media_type not in kinds:
-        message = f"Content-Type: {media_type or 'none'} is not accepted; accepted types: {', '.join(kinds)}"
+def find_extension(request: Request) -> str:
+    """Return the extension of the file that a request holds, or raise `ServeError` (415) if it is not accepted."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media_type not in KINDS:
+        message = f"Content-Type: {media_type or 'none'} is not accepted; accepted types: {', '.join(KINDS)}"
         raise ServeError("unsupported_type", message)
-    return kinds[media_type]
+    return KINDS[media_type]
 
 
-def describe_file_body(kinds: Mapping[str, str], **schemas: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON schemas
-    """Return the OpenAPI description of a request body that is a file of these kinds.
-
-    `schemas` holds the schemas of some kinds, by extension without the dot.
-    """
-    return {"requestBody": {"required": True, "content": describe_file_content(kinds, **schemas)}}
+def describe_file_body(json: object = PLAIN_SCHEMA) -> dict[str, Any]:
+    """Return the OpenAPI description of a request body that is a file; `json` is the schema of a JSON file."""
+    return {"requestBody": {"required": True, "content": describe_file_content(json)}}
 
 
-def describe_file_content(kinds: Mapping[str, str], **schemas: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON schemas
-    """Return the OpenAPI description of a file of one of these kinds; `schemas` are as for `describe_file_body`."""
-    plain = {"type": "string", "format": "binary"}
-    return {kind: {"schema": schemas.get(ending.removeprefix("."), plain)} for kind, ending in kinds.items()}
+def describe_file_content(json: object) -> dict[str, Any]:
+    """Return the OpenAPI description of a file, as for `describe_file_body`."""
+    return {kind: {"schema": json if ending == ".json" else PLAIN_SCHEMA} for kind, ending in KINDS.items()}
 
 
 async def receive_file(parts: AsyncIterator[bytes], path: Path, most: int) -> ReceivedFile:

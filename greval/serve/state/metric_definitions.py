@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -20,11 +19,11 @@ DEFINITIONS_FOLDER = ".definitions"
 
 
 class UnreadMetricError(Exception):
-    """Metric files whose definitions are not kept: a child process must parse them first."""
+    """A metric file whose definition is not kept: a child process must parse it first."""
 
-    def __init__(self, *files: Path) -> None:
-        super().__init__(*files)
-        self.files = files
+    def __init__(self, file: Path) -> None:
+        super().__init__(file)
+        self.file = file
 
 
 class ReadMetric(NamedTuple):
@@ -62,12 +61,11 @@ def parse_definition(file: Path, folder: Path) -> ReadMetric:
         return ReadMetric(text, metric)
 
 
-def parse_definitions(files: Iterable[Path], folder: Path) -> None:
-    """Parse and keep the definitions of files, in a child process."""
-    for file in files:
-        # It was deleted meanwhile.
-        with suppress(FileNotFoundError):
-            parse_definition(file, folder)
+def parse_file(file: Path, folder: Path) -> None:
+    """Parse and keep the definition of a file, in a child process."""
+    # It was deleted meanwhile.
+    with suppress(FileNotFoundError):
+        parse_definition(file, folder)
 
 
 def keep_definition(folder: Path, text: str, metric: FileMetric | None) -> None:

@@ -39,7 +39,6 @@ from greval.serve.logs import ERRORS
 from greval.serve.problems import ServeError, parse_faults, report_full_disk
 from greval.serve.settings import ServerSettings
 from greval.serve.state.metric_definitions import (
-    UnreadMetricError,
     keep_definition,
     parse_definition,
     read_definition,
@@ -132,19 +131,16 @@ class MetricLibrary:
         return self._named[name].metric if name in self._named else find_metric(name)
 
     def list_metrics(self, tenant_folder: Path) -> dict[str, LibraryMetric]:
-        """Return all metrics by name, sorted; a faulty file is left out and reported in the server's log."""
+        """Return all metrics by name, sorted; a faulty file is left out and reported in the server's log.
+
+        Call it in a child process: all files are read.
+        """
         metrics = {name: _load_predefined(name) for name in predefined()}
-        unread: list[Path] = []
         for name, (file, origin) in self._index_files(tenant_folder).items():
             try:
                 metrics[name] = self._read_file(file, origin)
-            except UnreadMetricError:
-                unread.append(file)
             except ServeError:
                 metrics.pop(name, None)
-        if unread:
-            # All at once, so that one child process parses them.
-            raise UnreadMetricError(*unread)
         return dict(sorted({**metrics, **self._named}.items()))
 
     def resolve_dependencies(
@@ -306,14 +302,9 @@ def dump_metrics(metrics: Iterable[Metric]) -> list[JsonValue]:
     return [metric.model_dump(mode="json") if isinstance(metric, FileMetric) else metric.name for metric in metrics]
 
 
-def open_library(settings: ServerSettings) -> MetricLibrary:
-    """Open the library of the server in a child process."""
-    return MetricLibrary(*settings.library, metrics=settings.metrics)
-
-
 def restore_metrics(settings: ServerSettings, definitions: Iterable[object]) -> list[Metric]:
     """Return the metrics that `dump_metrics` dumped, in a child process."""
-    library = open_library(settings)
+    library = MetricLibrary(*settings.library, metrics=settings.metrics)
     return [library.restore(definition) for definition in definitions]
 
 

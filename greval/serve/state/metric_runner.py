@@ -32,7 +32,7 @@ from greval.serve.problems import ServeError
 from greval.serve.prometheus import ResultCounts, count_results
 from greval.serve.service import Service, Tenant, TheService, TheTenant, start_local_judges
 from greval.serve.settings import ServerSettings
-from greval.serve.state.metric_definitions import UnreadMetricError, parse_definitions
+from greval.serve.state.metric_definitions import UnreadMetricError, parse_file
 from greval.serve.state.metric_library import LibraryMetric, MetricLibrary, dump_metrics
 from greval.serve.tenant_quotas import get_tenant_quotas
 from greval.serve.workers.child import list_secrets
@@ -174,9 +174,11 @@ class MetricRunner:
             on_result=self.service.counters.count_result,
             asked=requested,
         )
+        rows = await work.judge_cases(cases)
+        unasked = Failed(error=Failure(kind=guard.kind or "error", message=f"the judge was not asked: {guard.why}"))
         return [
-            results.get(name) or runnable.row(case, Failed(error=_build_unasked_failure(guard)))
-            for case, results in zip(cases, await work.judge_cases(cases), strict=True)
+            results.get(name) or runnable.row(case, unasked)
+            for case, results in zip(cases, rows, strict=True)
             for name, runnable in runnables.items()
         ]
 
@@ -258,11 +260,6 @@ def judge_order(order: JudgingOrder, judge: JudgeInChild[*Arguments], *arguments
     return asyncio.run(judge_all())
 
 
-def _build_unasked_failure(guard: RunGuard) -> Failure:
-    """Return the failure of a result for which the judge was not called any more."""
-    return Failure(kind=guard.kind or "error", message=f"the judge was not asked: {guard.why}")
-
-
 PathName = Annotated[
     str, Path(min_length=1, max_length=100, description="the metric's name; a computed one with any setting")
 ]
@@ -315,7 +312,7 @@ class TenantMetrics:
                 return await run_in_threadpool(find, *arguments)
             except UnreadMetricError as error:
                 workers = self.runner.service.workers
-                await workers.run(self.tenant.name, parse_definitions, error.files, self.tenant.metrics)
+                await workers.run(self.tenant.name, parse_file, error.file, self.tenant.metrics)
         raise ServeError("metric_file_faulty", "metrics: files change while they are read; ask again in a moment")
 
 

@@ -43,9 +43,9 @@ def test_a_text_without_a_definition_is_parsed_in_a_child_process(tmp_path, pars
         file.write_text(text, encoding="utf-8")
         with pytest.raises(UnreadMetricError) as unread:
             library.find(tmp_path, "tone")
-        assert unread.value.files == (file,)
-        metric_definitions.parse_definitions(unread.value.files, tmp_path)
-        metric_definitions.parse_definitions(unread.value.files, tmp_path)
+        assert unread.value.file == file
+        metric_definitions.parse_file(file, tmp_path)
+        metric_definitions.parse_file(file, tmp_path)
         assert library.find(tmp_path, "tone").metric == parse_metric(text)
     assert parsed == [file, file]
 
