@@ -32,7 +32,7 @@ COMMON_ERRORS = {
     "429": "Too many requests of this key, or the server is busy; `Retry-After` is the time until the next attempt.",
     "431": "The address and the headers are too long.",
     "500": "The server failed; its log has more under the request's id.",
-    "503": "No judge or no memory is free; ask again later.",
+    "503": "No judge, memory or process is free, or the answer is too large; ask again later.",
     "504": "The request took longer than it may.",
 }
 BODY_ERRORS = {

@@ -170,7 +170,7 @@ def _redact_fault(fault: Fault) -> Fault:
 
 
 def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the error responses of a route for FastAPI's `responses`."""
+    """Return the error responses of a route for FastAPI's `responses`; `openapi.py` adds those that all routes have."""
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     return {
         status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": content} for status in statuses

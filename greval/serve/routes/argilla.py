@@ -68,9 +68,7 @@ class PullRequest(StrictRequest):
     metrics: Annotated[list[MetricName], Field(min_length=1, max_length=MAX_METRICS)] | None = None
 
 
-@router.post(
-    "/{id}/argilla/push", responses=describe_errors(403, 404, 409, 422, 501, 502, 503, 504), response_model=PushResult
-)
+@router.post("/{id}/argilla/push", responses=describe_errors(403, 404, 409, 501, 502), response_model=PushResult)
 async def push_to_argilla(body: PushRequest, tasks: TheTasks, folder: JudgedFolder) -> Response:
     """Push judged items to the operator's Argilla server; a repeated push adds new items and changes nothing else.
 
@@ -91,9 +89,7 @@ def push_run(folder: Path, request: PushRequest, workspace: str | None, is_own: 
         return dump_without_paths(done, folder)
 
 
-@router.post(
-    "/{id}/argilla/pull", responses=describe_errors(403, 404, 409, 422, 501, 502, 503, 504), response_model=PullResult
-)
+@router.post("/{id}/argilla/pull", responses=describe_errors(403, 404, 409, 501, 502), response_model=PullResult)
 async def pull_from_argilla(body: PullRequest, tasks: TheTasks, folder: JudgedFolder) -> Response:
     """Pull people's responses into the annotations of the run; only submitted responses count."""
     get_tenant_quotas(tasks.service, tasks.tenant).check_stored("disk")

@@ -74,7 +74,7 @@ class DatasetCases(Record):
     "",
     status_code=201,
     openapi_extra=describe_file_body(ROWS_SCHEMA),
-    responses=describe_errors(408, 409, 413, 415, 422, 503, 507),
+    responses=describe_errors(409, 507),
 )
 async def upload_dataset(
     request: Request,
@@ -103,20 +103,20 @@ async def upload_dataset(
     return info
 
 
-@router.get("", responses=describe_errors(422, 503, 504), response_model=DatasetList)
+@router.get("", response_model=DatasetList)
 @in_child
 def list_datasets(tenant: TheTenant, cursor: Cursor = None, limit: Limit = 100) -> str:
     """List the uploaded data sets page by page, newest first."""
     return dump_datasets(tenant, decode_named_cursor(cursor), limit)
 
 
-@router.get("/{id}", responses=describe_errors(404, 422))
+@router.get("/{id}", responses=describe_errors(404))
 async def show_dataset(tasks: TheTasks, id: Id) -> DatasetInfo:  # noqa: A002 - its name in the path
     """Show a data set: the number of its cases, and the rows that could not be read."""
     return await tasks.run_in_thread(find_dataset, tasks.tenant, id)
 
 
-@router.get("/{id}/cases", responses=describe_errors(404, 422, 503, 504), response_model=DatasetCases)
+@router.get("/{id}/cases", responses=describe_errors(404), response_model=DatasetCases)
 @in_child
 def list_dataset_cases(
     service: TheService,
@@ -137,7 +137,7 @@ def list_dataset_cases(
     "/{id}/file",
     responses={
         200: {"description": "The file, to save.", "content": describe_file_content({})},
-        **describe_errors(404, 422),
+        **describe_errors(404),
     },
     response_class=FileResponse,
 )
@@ -157,7 +157,7 @@ async def download_dataset(service: TheService, tenant: TheTenant, id: Id) -> Do
         raise build_not_found_error("data set", id) from error
 
 
-@router.delete("/{id}", status_code=204, responses=describe_errors(404, 409, 422))
+@router.delete("/{id}", status_code=204, responses=describe_errors(404, 409))
 async def delete_dataset(tasks: TheTasks, id: Id) -> None:  # noqa: A002 - its name in the path
     """Delete a data set. Its runs stay, but cannot be resumed. Cancel queued or running ones first."""
     await tasks.run_in_thread(remove_unused_dataset, tasks.service.settings.runs, tasks.tenant, id)

@@ -70,7 +70,7 @@ def describe_file(extension: str, *more: int) -> dict[int | str, dict[str, Any]]
     """Return the responses of a route that sends a file of this type, with `more` statuses of errors."""
     content = {MEDIA_TYPES[extension].partition(";")[0]: {"schema": {"type": "string", "format": "binary"}}}
     responses: dict[int | str, dict[str, Any]] = {200: {"description": "The file, to save.", "content": content}}
-    return responses | describe_errors(404, 409, 422, 503, 504, 507, *more)
+    return responses | describe_errors(404, 409, 507, *more)
 
 
 FileKey = tuple[str, str, tuple[object, ...], str]

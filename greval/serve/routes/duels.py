@@ -25,7 +25,7 @@ class DescribedDuel(Duel):
     findings: tuple[str, ...] = ()
 
 
-@router.post("/duel", status_code=202, responses=describe_errors(404, 409, 422, 502, 503, 504, 507), tags=["runs"])
+@router.post("/duel", status_code=202, responses=describe_errors(404, 409, 502, 507), tags=["runs"])
 async def start_duel(body: DuelRequest, starter: TheJobStarter) -> RunInfo:
     """Start a duel: the answers of methods are judged head to head by preferences, each pair in both orders.
 

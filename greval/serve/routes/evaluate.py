@@ -63,7 +63,7 @@ class EvaluationResponse(Record):
     notice: str | None = None
 
 
-@router.post("/evaluate", responses=describe_errors(404, 422, 500, 502, 503, 504), response_model=EvaluationResponse)
+@router.post("/evaluate", responses=describe_errors(404, 502), response_model=EvaluationResponse)
 async def evaluate_cases(
     request: Request, body: EvaluateRequest, service: TheService, tenant_metrics: TheTenantMetrics
 ) -> Response:

@@ -67,7 +67,7 @@ Floors = Annotated[
     list[ShortText] | None,
     Query(max_length=20, description="a computed metric that the judge has to beat as well; may be repeated"),
 ]
-COMMON = {304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422, 501, 503, 504)}
+COMMON = {304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 501)}
 
 
 @dataclass

@@ -80,7 +80,7 @@ class RunForecast(Record):
     exact: bool = False
 
 
-@router.post("/forecast", responses=describe_errors(404, 409, 422, 502, 503, 504))
+@router.post("/forecast", responses=describe_errors(404, 409, 502))
 @in_child
 def forecast_run(
     body: ForecastRequest, service: TheService, tenant: TheTenant, tenant_metrics: TheTenantMetrics

@@ -84,7 +84,7 @@ class ImportSettings(NamedTuple):
     "/import",
     status_code=201,
     openapi_extra=describe_file_body(),
-    responses=describe_errors(404, 408, 409, 413, 415, 422, 501, 503, 507),
+    responses=describe_errors(404, 409, 501, 507),
 )
 async def import_run(  # noqa: PLR0913 - what one may say of a file
     request: Request,

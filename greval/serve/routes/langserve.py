@@ -127,8 +127,8 @@ JUDGE_FIELD = "judge"
 """The only configurable field of a call."""
 HEARTBEAT_SECONDS = 15
 Responses = dict[int | str, dict[str, Any]]
-ERROR_RESPONSES = describe_errors(404, 422, 500, 502, 503)
-SCHEMA_RESPONSES: Responses = {200: {"description": "A JSON schema."}, **describe_errors(404, 422, 500)}
+ERROR_RESPONSES = describe_errors(404, 502)
+SCHEMA_RESPONSES: Responses = {200: {"description": "A JSON schema."}, **describe_errors(404)}
 EVENT_SCHEMA = {
     "type": "object",
     "properties": {

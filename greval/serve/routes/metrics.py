@@ -63,7 +63,7 @@ async def list_judges(service: TheService) -> JudgeList:
     )
 
 
-@router.get("/metrics", responses=describe_errors(422, 503, 504))
+@router.get("/metrics")
 @in_child
 def list_metrics(
     tenant_metrics: TheTenantMetrics,
@@ -77,12 +77,7 @@ def list_metrics(
     )
 
 
-@router.post(
-    "/metrics",
-    status_code=201,
-    responses=describe_errors(409, 412, 422, 500, 503, 504, 507),
-    response_model=MetricInfo,
-)
+@router.post("/metrics", status_code=201, responses=describe_errors(409, 412, 507), response_model=MetricInfo)
 @in_child
 def create_metric(
     body: MetricText,
@@ -111,14 +106,14 @@ def _save(service: Service, tenant: Tenant, text: str, *, replace: bool, if_matc
     return TaskAnswer(MetricInfo(**_build_info(saved)), build_headers(build_etag(text)))
 
 
-@router.post("/metrics/check", responses=describe_errors(422, 503, 504))
+@router.post("/metrics/check")
 @in_child
 def check_metric(body: MetricText, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricCheck:
     """Check the text of a metric file: report all faults at once, then warnings about unreliable judging."""
     return MetricCheck(**_check_text(read_metric_text(body.yaml), tenant_metrics, service))
 
 
-@router.post("/metrics/edit", responses=describe_errors(422, 503, 504))
+@router.post("/metrics/edit")
 @in_child
 def edit_metric(body: MetricEditRequest, tenant_metrics: TheTenantMetrics, service: TheService) -> MetricEdit:
     """Put new values of fields in the text of a metric file, and check it; nothing is stored.
@@ -149,7 +144,7 @@ def _check_text(reading: ReadText, tenant_metrics: TenantMetrics, service: Servi
     }
 
 
-@router.post("/metrics/draft", responses=describe_errors(404, 422, 502, 503))
+@router.post("/metrics/draft", responses=describe_errors(404, 502))
 async def draft_metric(body: DraftRequest, service: TheService, tenant_metrics: TheTenantMetrics) -> MetricDraft:
     """Let a judge draft a metric from its name and a sentence; review it, then create it."""
     client, context = tenant_metrics.runner.open_judge(tenant_metrics.tenant, body.judge)
@@ -163,7 +158,7 @@ async def draft_metric(body: DraftRequest, service: TheService, tenant_metrics: 
     return MetricDraft(yaml=write_metric(draft.metric), warnings=draft.remarks, good=draft.is_good, usage=draft.usage)
 
 
-@router.get("/metrics/{name}", responses=describe_errors(404, 422, 500, 503, 504), response_model=MetricDetail)
+@router.get("/metrics/{name}", responses=describe_errors(404), response_model=MetricDetail)
 @in_child
 def show_metric(name: PathName, tenant_metrics: TheTenantMetrics) -> TaskAnswer:
     """Show a metric in full, with the text of its file, and its `ETag` for saving it again."""
@@ -172,7 +167,7 @@ def show_metric(name: PathName, tenant_metrics: TheTenantMetrics) -> TaskAnswer:
     return TaskAnswer(_build_detail(library_metric), headers)
 
 
-@router.delete("/metrics/{name}", status_code=204, responses=describe_errors(403, 404, 409, 412, 422, 500, 503, 504))
+@router.delete("/metrics/{name}", status_code=204, responses=describe_errors(403, 404, 409, 412))
 @in_child
 def delete_metric(name: PathName, tenant_metrics: TheTenantMetrics, if_match: IfMatch = None) -> None:
     """Delete a metric of your own with its versions.
@@ -182,14 +177,14 @@ def delete_metric(name: PathName, tenant_metrics: TheTenantMetrics, if_match: If
     tenant_metrics.library.remove(tenant_metrics.tenant.metrics, name, if_match=if_match)
 
 
-@router.get("/metrics/{name}/versions", responses=describe_errors(403, 404, 422, 500, 503, 504))
+@router.get("/metrics/{name}/versions", responses=describe_errors(403, 404))
 @in_child
 def list_metric_versions(name: PathName, tenant_metrics: TheTenantMetrics) -> MetricVersionList:
     """List the versions of a metric of your own; each save keeps the former one, up to 50 of them."""
     return MetricVersionList(versions=tenant_metrics.library.list_versions(tenant_metrics.tenant.metrics, name))
 
 
-@router.get("/metrics/{name}/versions/{version}", responses=describe_errors(403, 404, 422, 500, 503, 504))
+@router.get("/metrics/{name}/versions/{version}", responses=describe_errors(403, 404))
 @in_child
 def show_metric_version(name: PathName, version: VersionNumber, tenant_metrics: TheTenantMetrics) -> MetricVersionText:
     """Show the text of a version of a metric of your own."""
@@ -197,7 +192,7 @@ def show_metric_version(name: PathName, version: VersionNumber, tenant_metrics: 
     return MetricVersionText(version=version, yaml=text)
 
 
-@router.get("/metrics/{name}/versions/{version}/diff", responses=describe_errors(403, 404, 422, 500, 503, 504))
+@router.get("/metrics/{name}/versions/{version}/diff", responses=describe_errors(403, 404))
 @in_child
 def compare_metric_versions(
     name: PathName,
@@ -214,7 +209,7 @@ def compare_metric_versions(
 
 @router.post(
     "/metrics/{name}/versions/{version}/restore",
-    responses=describe_errors(403, 404, 409, 412, 422, 500, 503, 504, 507),
+    responses=describe_errors(403, 404, 409, 412, 507),
     response_model=MetricInfo,
 )
 @in_child

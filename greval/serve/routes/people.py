@@ -77,7 +77,7 @@ class LabelRequest(StrictRequest):
 @router.put(
     "/{id}/annotations",
     openapi_extra=describe_file_body(LIST_SCHEMA),
-    responses=describe_errors(404, 408, 409, 413, 415, 422, 503, 507),
+    responses=describe_errors(404, 409, 507),
 )
 async def put_annotations(
     request: Request,
@@ -127,7 +127,7 @@ def _format_row(place: str) -> str:
     return f"line {number}" if number.isdecimal() else f"row {place.rpartition(' ')[2]}"
 
 
-@router.get("/{id}/annotations", responses=describe_errors(404, 409, 422, 503, 504))
+@router.get("/{id}/annotations", responses=describe_errors(404, 409))
 @in_child
 def list_annotations(
     folder: JudgedFolder,
@@ -145,7 +145,7 @@ def list_annotations(
     )
 
 
-@router.post("/{id}/labels", responses=describe_errors(404, 409, 422, 503, 504), response_model=LabelQueue)
+@router.post("/{id}/labels", responses=describe_errors(404, 409), response_model=LabelQueue)
 @in_child
 def plan_run_labels(body: LabelRequest, folder: JudgedFolder) -> str:
     """Plan the items that an annotator labels next; the same request continues the same sample.

@@ -52,7 +52,7 @@ class RunReplay(Record):
     refused: tuple[RefusedMetric, ...] = ()
 
 
-@router.post("/{id}/replay", responses=describe_errors(404, 409, 422, 503, 504, 507))
+@router.post("/{id}/replay", responses=describe_errors(404, 409, 507))
 async def replay_run(
     tasks: TheTasks,
     runs: TheJobManager,

@@ -65,7 +65,7 @@ class CaseDetail(Record):
     results: tuple[Result, ...]
 
 
-@router.get("/{id}/results", responses=describe_errors(404, 409, 422, 503, 504), response_model=ResultPage)
+@router.get("/{id}/results", responses=describe_errors(404, 409), response_model=ResultPage)
 @in_child
 def list_results(  # noqa: PLR0913 - what one may ask for
     folder: JudgedFolder,
@@ -96,7 +96,7 @@ def list_results(  # noqa: PLR0913 - what one may ask for
     return f'{{"results":[{",".join(lines)}],"next":{json.dumps(encode_cursor(following))}}}'
 
 
-@router.get("/{id}/calls", responses=describe_errors(404, 409, 422, 503, 504))
+@router.get("/{id}/calls", responses=describe_errors(404, 409))
 @in_child
 def list_calls(
     folder: JudgedFolder,
@@ -119,7 +119,7 @@ def list_calls(
     return CallPage(calls=tuple(calls), next=encode_cursor(following))
 
 
-@router.get("/{id}/cases", responses=describe_errors(404, 409, 422, 503, 504))
+@router.get("/{id}/cases", responses=describe_errors(404, 409))
 @in_child
 def list_cases(folder: JudgedFolder, cursor: Cursor = None, limit: Limit = 100) -> CasePage:
     """List the cases of a run page by page, with the outcome of each of their metrics."""
@@ -128,7 +128,7 @@ def list_cases(folder: JudgedFolder, cursor: Cursor = None, limit: Limit = 100) 
     return CasePage(cases=tuple(cases), next=encode_cursor(following))
 
 
-@router.get("/{id}/case", responses=describe_errors(404, 409, 422, 503, 504), response_model=CaseDetail)
+@router.get("/{id}/case", responses=describe_errors(404, 409), response_model=CaseDetail)
 @in_child
 def show_case(folder: JudgedFolder, sample_id: SampleId, method: MethodOfCase = "") -> str:
     """Show a case as it was judged, with all of its results."""

@@ -117,7 +117,7 @@ class JobStarter:
 TheJobStarter = Annotated[JobStarter, Depends()]
 
 
-@router.post("", status_code=202, responses=describe_errors(404, 409, 422, 503, 507))
+@router.post("", status_code=202, responses=describe_errors(404, 409, 507))
 async def start_run(body: RunRequest, starter: TheJobStarter) -> RunInfo:
     """Start a run of metrics over a data set; follow it at the URL in `Location`.
 
@@ -128,7 +128,7 @@ async def start_run(body: RunRequest, starter: TheJobStarter) -> RunInfo:
     return await starter.start(body)
 
 
-@router.get("", responses=describe_errors(422, 503, 504))
+@router.get("")
 @in_child
 def list_runs(tenant: TheTenant, cursor: Cursor = None, limit: Limit = 100) -> RunList:
     """List the runs, newest first, including those that the command line created in the same folder."""
@@ -172,13 +172,13 @@ def _copy_run(shipped: Path, folder: Path, quotas: TenantQuotas) -> None:
             raise
 
 
-@router.get("/{id}", responses=describe_errors(404, 422))
+@router.get("/{id}", responses=describe_errors(404))
 async def show_run(tasks: TheTasks, folder: RunFolder) -> RunInfo:
     """Show the current state of a run."""
     return await tasks.run_in_thread(read_run_info, tasks.tenant, folder)
 
 
-@router.delete("/{id}", status_code=204, responses=describe_errors(404, 409, 422))
+@router.delete("/{id}", status_code=204, responses=describe_errors(404, 409))
 async def delete_run(tasks: TheTasks, runs: TheJobManager, folder: RunFolder) -> None:
     """Delete a run with all its results. Cancel it first if it is queued or running."""
     with await runs.lock_ended_run(folder, "is worked on; cancel it first"):
@@ -188,7 +188,7 @@ async def delete_run(tasks: TheTasks, runs: TheJobManager, folder: RunFolder) ->
         await tasks.run_in_thread(remove_folder, folder)
 
 
-@router.post("/{id}/cancel", status_code=202, responses=describe_errors(404, 409, 422))
+@router.post("/{id}/cancel", status_code=202, responses=describe_errors(404, 409))
 async def cancel_run(tasks: TheTasks, runs: TheJobManager, folder: RunFolder) -> RunInfo:
     """Cancel a run: calls in flight are finished and stored, no further calls are made. It can be resumed."""
     info = await tasks.run_in_thread(read_run_info, tasks.tenant, folder)
@@ -204,7 +204,7 @@ async def cancel_run(tasks: TheTasks, runs: TheJobManager, folder: RunFolder) ->
     return info
 
 
-@router.post("/{id}/resume", status_code=202, responses=describe_errors(404, 409, 422, 503, 507))
+@router.post("/{id}/resume", status_code=202, responses=describe_errors(404, 409, 507))
 async def resume_run(
     tasks: TheTasks, runs: TheJobManager, folder: RunFolder, body: ResumeRequest | None = None
 ) -> RunInfo:
@@ -233,7 +233,7 @@ async def follow_state(tenant: TheTenant, runs: TheJobManager, folder: RunFolder
     "/{id}/events",
     responses={
         200: {"description": "The events `progress` and `end`, with JSON as data."},
-        **describe_errors(404, 422),
+        **describe_errors(404),
     },
     response_class=EventSourceResponse,
 )

@@ -18,7 +18,7 @@ from greval.trust.probing.records import Probe
 router = APIRouter(prefix="/v1/runs", tags=["runs"])
 
 
-@router.post("/probe", status_code=202, responses=describe_errors(404, 409, 422, 502, 503, 504, 507))
+@router.post("/probe", status_code=202, responses=describe_errors(404, 409, 502, 507))
 async def start_probe(body: ProbeRequest, starter: TheJobStarter) -> RunInfo:
     """Start a probe: cases are judged, changed so that the right verdict is known, and judged again; no labels needed.
 
@@ -28,7 +28,7 @@ async def start_probe(body: ProbeRequest, starter: TheJobStarter) -> RunInfo:
     return await starter.start(body)
 
 
-@router.post("/align", status_code=202, responses=describe_errors(404, 409, 422, 502, 503, 504, 507))
+@router.post("/align", status_code=202, responses=describe_errors(404, 409, 502, 507))
 async def start_alignment(body: AlignRequest, starter: TheJobStarter) -> RunInfo:
     """Start an alignment: a metric is improved from its disagreements with the people who annotated a run.
 
@@ -40,7 +40,7 @@ async def start_alignment(body: AlignRequest, starter: TheJobStarter) -> RunInfo
 
 @router.get(
     "/{id}/probe",
-    responses={304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422)},
+    responses={304: {"description": NOT_MODIFIED}, **describe_errors(404, 409)},
     response_model=Probe,
 )
 async def show_probe(request: Request, tasks: TheTasks, folder: RunFolder) -> Response:
@@ -54,7 +54,7 @@ async def show_probe(request: Request, tasks: TheTasks, folder: RunFolder) -> Re
 
 @router.get(
     "/{id}/alignment",
-    responses={304: {"description": NOT_MODIFIED}, **describe_errors(404, 409, 422)},
+    responses={304: {"description": NOT_MODIFIED}, **describe_errors(404, 409)},
     response_model=Alignment,
 )
 async def show_alignment(request: Request, tasks: TheTasks, folder: RunFolder) -> Response:

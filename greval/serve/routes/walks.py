@@ -34,7 +34,7 @@ class WalkRequest(StrictRequest):
 
 @router.get(
     "/runs/{id}/walk.svg",
-    responses={**DRAWING, **describe_errors(404, 409, 422, 503, 504)},
+    responses={**DRAWING, **describe_errors(404, 409)},
     response_class=Response,
     response_model=None,
 )
@@ -47,12 +47,7 @@ def draw_walk(folder: JudgedFolder, sample_id: SampleId, method: MethodOfCase = 
     return _draw(read_case(folder, sample_id, method), f"case {sample_id[:64]!r}")
 
 
-@router.post(
-    "/walk.svg",
-    responses={**DRAWING, **describe_errors(404, 422, 503, 504)},
-    response_class=Response,
-    response_model=None,
-)
+@router.post("/walk.svg", responses={**DRAWING, **describe_errors(404)}, response_class=Response, response_model=None)
 @in_child
 def draw_sent_walk(body: WalkRequest, service: TheService) -> TaskAnswer:
     """Draw the walk of a case that is sent, as that of a case of a run."""
