@@ -23,14 +23,13 @@ from greval.serve.app import create_app
 from greval.serve.service import Tenant
 from greval.serve.settings import ServerLimits, ServerSettings
 from greval.serve.state.datasets import (
-    KINDS,
     MAX_LISTED_COLUMNS,
     MAX_MESSAGE,
     MAX_UNREAD_ROWS,
     DatasetFile,
     inspect_dataset,
 )
-from greval.serve.state.file_receiver import ReceivedFile, publish_folder, receive_in_folder
+from greval.serve.state.file_receiver import KINDS, ReceivedFile, publish_folder, receive_in_folder
 from greval.serve.state.whole_folders import LEFTOVER_SECONDS
 from greval.serve.tenant_quotas import TenantQuotas
 from greval.serve.usage_ledger import UsageLedger
