@@ -242,7 +242,7 @@ def _open_verified(folder: Path, *, trust_writer: bool) -> sqlite3.Connection:
 
     With `trust_writer`, a log to which a process writes is not verified.
     """
-    state = _read_state(folder)
+    state = read_log_state(folder)
     with ExitStack() as opened:
         connection = _open_to_read(folder / FILE)
         opened.callback(connection.close)
@@ -251,7 +251,7 @@ def _open_verified(folder: Path, *, trust_writer: bool) -> sqlite3.Connection:
         if _VERIFIED_STATES.get(folder) != state and not (trust_writer and _is_being_written(folder)):
             fault = find_damage(connection) or _find_damaged_frame(connection, folder)
             # What a writer changed meanwhile looks like damage.
-            if fault and not (trust_writer and (_read_state(folder) != state or _is_being_written(folder))):
+            if fault and not (trust_writer and (read_log_state(folder) != state or _is_being_written(folder))):
                 raise StoreError(_describe_damage(folder, fault))
             if not fault:
                 _VERIFIED_STATES[folder] = state
@@ -264,7 +264,7 @@ _VERIFIED_STATES: dict[Path, _FileState] = {}
 """The state of the files in which this process verified the log of a folder last: a large one takes seconds."""
 
 
-def _read_state(folder: Path) -> _FileState:
+def read_log_state(folder: Path) -> _FileState:
     """Read what changes with the content of a log."""
     files = [read_status(folder / name) for name in (FILE, WAL_FILE)]
     return tuple((file.st_ino, file.st_size, file.st_mtime_ns) for file in files if file and file.st_size)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -20,6 +19,7 @@ from greval.judging.model.prices import Prices
 from greval.records.case import Case
 from greval.records.metric import Metric, needs_judge
 from greval.records.metric_input import explain_missing_needs
+from greval.records.result import read_outline
 from greval.runs.duels import check_preferences
 from greval.runs.judges import JudgeModel
 from greval.runs.store import Store
@@ -221,14 +221,11 @@ def update_replayed_job(folder: Path, definitions: Mapping[str, JsonValue]) -> N
 def _count_results(folder: Path) -> dict[str, int]:
     """Count the results of a run by their status, and the failed items of scored ones."""
     with Store.open(folder) as store:
-        outlines = [json.loads(outline) for (outline,) in store.select(("outline",))]
-    statuses = Counter(status for status, *_ in outlines)
-    failed = sum(of_item for status, _, failures, _ in outlines if status == "scored" for _, of_item in failures)
-    return {
-        "done": len(outlines),
-        **{status: statuses[status] for status in ("scored", "skipped", "failed")},
-        "items_failed": failed,
-    }
+        outlines = [read_outline(outline) for (outline,) in store.select(("outline",))]
+    statuses = Counter(outline.status for outline in outlines)
+    failed = sum(outline.items_failed for outline in outlines if outline.status == "scored")
+    counts = {status: statuses[status] for status in ("scored", "skipped", "failed")}
+    return {"done": len(outlines), **counts, "items_failed": failed}
 
 
 def _check_queue_length(queue: JobQueue, tenant: Tenant) -> None:

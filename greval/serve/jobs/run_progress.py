@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from greval.errors import StoreError
 from greval.judging.model.budget import RunSpending
 from greval.judging.model.prices import Prices
-from greval.records.result import Usage
+from greval.records.result import Usage, read_outline
 from greval.runs.manifest import read_spending, read_usage
 from greval.runs.progress import Progress
 from greval.runs.store import FILE, Store, is_begun
@@ -43,7 +42,7 @@ def read_staged_progress(folder: Path, seconds: float) -> Progress:
     for log in folder.rglob(FILE):
         # A log that has just begun cannot be read yet, and the work itself reports any other fault.
         with suppress(StoreError), Store.open(log.parent) as store:
-            statuses = Counter(json.loads(outline)[0] for (outline,) in store.select(("outline",)))
+            statuses = Counter(read_outline(outline).status for (outline,) in store.select(("outline",)))
             spent = RunSpending(cost=progress.cost) + RunSpending(cost=read_spending(store, prices).cost)
             usage = sum(read_usage(store).values(), progress.usage)
             counts = {status: getattr(progress, status) + count for status, count in statuses.items()}

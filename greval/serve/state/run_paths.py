@@ -11,22 +11,15 @@ from pydantic_core import to_json
 from greval._util.files import read_status
 from greval.errors import ArgillaError, DataError, StoreError
 from greval.records.record import Record
-from greval.runs.store import FILE
-from greval.trust.annotations.files import ANNOTATIONS_FILE as ANNOTATIONS
+from greval.runs.store.disk import read_log_state
+from greval.trust.annotations.files import ANNOTATIONS_FILE
 
 
 def read_run_stamp(folder: Path) -> tuple[object, ...]:
     """Return a value that changes when a run or its annotations change, and not when it is read."""
-    files = (folder / FILE, folder / f"{FILE}-wal", folder / ANNOTATIONS)
-    # A reader makes an empty file beside the log.
-    statuses = [read_status(file) for file in files]
-    return (
-        str(folder),
-        *(
-            (status.st_mtime_ns, status.st_size, status.st_ino) if status and status.st_size else None
-            for status in statuses
-        ),
-    )
+    labels = read_status(folder / ANNOTATIONS_FILE)
+    stamp = labels and (labels.st_mtime_ns, labels.st_size, labels.st_ino)
+    return str(folder), read_log_state(folder), stamp
 
 
 def dump_without_paths(record: Record, *folders: Path) -> str:
