@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import APIRouter, Header, Path, Query
 
@@ -18,8 +18,6 @@ from greval.serve.conditional import build_etag, build_headers
 from greval.serve.problems import (
     MAX_FAULTS,
     ServeError,
-    build_fault,
-    build_invalid_request_error,
     describe_errors,
     parse_faults,
 )
@@ -148,7 +146,7 @@ def _check_text(reading: ReadText, tenant_metrics: TenantMetrics, service: Servi
 async def draft_metric(body: DraftRequest, service: TheService, tenant_metrics: TheTenantMetrics) -> MetricDraft:
     """Let a judge draft a metric from its name and a sentence; review it, then create it."""
     client, context = tenant_metrics.runner.open_judge(tenant_metrics.tenant, body.judge)
-    brief = DraftBrief.parse(body.name, body.description, _parse_scale(body.scale), body.over)
+    brief = DraftBrief.parse(body.name, body.description, cast("DraftScale", body.scale), body.over)
     try:
         draft = await draft_async(brief, client, context, check=body.check)
     except JudgeError:
@@ -229,23 +227,6 @@ def _check_judge(service: Service, metric: FileMetric) -> None:
         service.choose_judge(metric)
     except ServeError as error:
         raise DefinitionError(f"judge: {error}") from error
-
-
-def _parse_scale(scale: str | list[int] | list[str]) -> DraftScale:
-    """Return the requested scale, or raise `ServeError` (422) if a range does not increase or two names are equal."""
-    match scale:
-        case "categorical" | "value":
-            return scale
-        case [int() as low, int() as high]:
-            if low >= high:
-                raise build_invalid_request_error([build_fault("body.scale", f"must rise, got {low} to {high}")])
-            return low, high
-        case _:
-            names = [str(name) for name in scale]
-            if len({name.strip().casefold() for name in names}) < len(names):
-                message = "two names read alike; give each category its own"
-                raise build_invalid_request_error([build_fault("body.scale", message)])
-            return names
 
 
 def _build_info(library_metric: LibraryMetric) -> dict[str, Any]:
