@@ -135,9 +135,9 @@ def get_json(client: Client, path: str, **query):
     return answer.json()
 
 
-def build_spec(name="r1") -> JobSpec:
-    """Give the specification of a job."""
-    request = RunRequest(dataset="d", metrics=("correctness",))
+def build_spec(name="r1", asked=RunRequest(dataset="d", metrics=("correctness",))) -> JobSpec:  # noqa: B008 - it is frozen
+    """Give the specification of a job, as the server builds it of a request."""
     created = datetime(2026, 1, 2, tzinfo=UTC)
-    fields = {"kind": "run", "dataset": "d", "metrics": ("m",), "definitions": ("m",)}
-    return JobSpec(id=name, tenant="", name=name, created=created, judge=None, asked=request, **fields)
+    fields = {"judge": None, "metrics": ("m",), "definitions": ("m",), "kind": asked.kind, "asked": asked}
+    sources = asked.model_dump(include={"dataset", "run", "reason_depth"})
+    return JobSpec(id=name, tenant="", name=name, created=created, **fields, **sources)

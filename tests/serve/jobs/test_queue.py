@@ -33,7 +33,7 @@ from greval.serve.state.whole_folders import remove_folder
 )
 def test_a_request_is_read_back_as_one_of_its_kind(tmp_path, asked):
     """A job of any kind is resumed as what was requested, and only what reads a data set holds one."""
-    create_run_folder(tmp_path / "r1", build_spec().model_copy(update={"asked": asked}))
+    create_run_folder(tmp_path / "r1", build_spec(asked=asked))
     spec = read_job_spec(tmp_path / "r1")
     assert (type(spec.asked), spec.asked) == (type(asked), asked)
     head = read_job_head(tmp_path / "r1")
